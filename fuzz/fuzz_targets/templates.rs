@@ -5,10 +5,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use prowess_format::command::{self, Fragment};
+use prowess_format::command::{self, TemplateFragment};
 use prowess_format::skill::Parameter;
 use prowess_format::span::{Span, Spanned};
-use prowess_format::template::{Spelling, placeholders, tighten};
+use prowess_format::template::{PlaceholderSpelling, placeholders, tighten};
 use prowess_fuzz::span_fits;
 use serde_json::{Map, Value};
 
@@ -57,12 +57,12 @@ fn argv(template: &str, value: &str) {
         .arguments
         .iter()
         .flat_map(|argument| &argument.fragments)
-        .filter(|fragment| matches!(fragment, Fragment::Variable { .. }));
+        .filter(|fragment| matches!(fragment, TemplateFragment::Variable { .. }));
     assert_eq!(variables.count(), template.variables().count());
 }
 
 fn prompt_placeholders(prompt: &str) {
-    for spelling in [Spelling::Tight, Spelling::Spaced] {
+    for spelling in [PlaceholderSpelling::Tight, PlaceholderSpelling::Spaced] {
         let found = placeholders(prompt, spelling);
         for placeholder in &found {
             span_fits(prompt, placeholder.span);
@@ -77,5 +77,5 @@ fn prompt_placeholders(prompt: &str) {
         placeholders(text, spelling).iter().map(|found| found.name.to_owned()).collect::<Vec<_>>()
     };
     let tight = tighten(prompt);
-    assert_eq!(names(&tight, Spelling::Tight), names(prompt, Spelling::Spaced));
+    assert_eq!(names(&tight, PlaceholderSpelling::Tight), names(prompt, PlaceholderSpelling::Spaced));
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use libfuzzer_sys::fuzz_target;
 use prowess_core::{Problem, ProblemKind};
 use prowess_engine::workflow::{
-    CheckSurroundings, Expression, Lookup, Reference, Schedule, State, Template, Workflow, check,
-    mermaid, read,
+    CheckContext, Expression, Lookup, NodeState, Schedule, ValueReference, Workflow,
+    WorkflowTemplate, check, mermaid, read,
 };
 use prowess_engine::{LoadedSkill, SkillResolver};
 use prowess_format::diagnostic::Severity;
@@ -29,7 +29,7 @@ impl SkillResolver for Empty {
 struct Same(Value);
 
 impl Lookup for Same {
-    fn value(&self, _: &Reference) -> Option<&Value> {
+    fn value(&self, _: &ValueReference) -> Option<&Value> {
         Some(&self.0)
     }
 }
@@ -45,7 +45,7 @@ fuzz_target!(|text: &str| {
         }
         Err(error) => span_fits(text, error.span),
     }
-    let template = Template::parse(text);
+    let template = WorkflowTemplate::parse(text);
     for (_, span) in template.references() {
         let written = span.slice(text);
         assert!(written.starts_with("{{") && written.ends_with("}}"), "{written}");
@@ -56,8 +56,7 @@ fuzz_target!(|text: &str| {
 });
 
 fn workflow(text: &str) {
-    let (workflow, diagnostics) =
-        check(text, CheckSurroundings { skills: &Empty, bases: Some(&[]) });
+    let (workflow, diagnostics) = check(text, CheckContext { skills: &Empty, bases: Some(&[]) });
     diagnostics_fit(text, &diagnostics);
     let Some(workflow) = workflow else {
         assert!(!diagnostics.is_empty(), "a text without a workflow has an error");
@@ -83,6 +82,6 @@ fn workflow(text: &str) {
         schedule.complete(node, is_condition.then_some(node % 2 == 0));
     }
     for node in 0..workflow.nodes.len() {
-        assert!(matches!(schedule.state(node), State::Complete | State::Skipped));
+        assert!(matches!(schedule.state(node), NodeState::Complete | NodeState::Skipped));
     }
 }

@@ -3,9 +3,9 @@
 #[cfg(feature = "unpacking")]
 mod unpacking;
 
-use prowess_format::diagnostic::{Diagnostic, Edit, Findings, Safety, apply_edits};
+use prowess_format::diagnostic::{Diagnostic, Edit, Findings, FixSafety, apply_edits};
 use prowess_format::document::markdown::Block;
-use prowess_format::document::yaml::{self, Content, Mapping, Node};
+use prowess_format::document::yaml::{self, YamlContent, Mapping, Node};
 use prowess_format::document::{Document, Form};
 use prowess_format::skill::{Parameter, Skill};
 use prowess_format::span::{Span, Spanned};
@@ -49,9 +49,9 @@ fn mapping_fits(text: &str, mapping: &Mapping<'_>) {
 fn node_fits(text: &str, node: &Node<'_>) {
     span_fits(text, node.span);
     match &node.content {
-        Content::Scalar(_) => {}
-        Content::Sequence(items) => items.iter().for_each(|item| node_fits(text, item)),
-        Content::Mapping(mapping) => mapping_fits(text, mapping),
+        YamlContent::Scalar(_) => {}
+        YamlContent::Sequence(items) => items.iter().for_each(|item| node_fits(text, item)),
+        YamlContent::Mapping(mapping) => mapping_fits(text, mapping),
     }
 }
 
@@ -99,7 +99,7 @@ pub fn diagnostics_fit(text: &str, diagnostics: &[Diagnostic]) {
 pub fn fixes_keep_the_text_readable(checked: &Checked<'_>, options: ReadOptions<'_>) {
     let fixes = checked.diagnostics.iter().filter_map(|diagnostic| diagnostic.fix.as_ref());
     let safe: Vec<Edit> =
-        fixes.filter(|fix| fix.safety == Safety::Safe).flat_map(|fix| fix.edits.clone()).collect();
+        fixes.filter(|fix| fix.safety == FixSafety::Safe).flat_map(|fix| fix.edits.clone()).collect();
     if safe.is_empty() {
         return;
     }
@@ -137,7 +137,7 @@ pub fn both_readers_agree(text: &str) {
         return;
     }
     let read = |text: &str| match yaml::parse(text, 0, &mut Findings::default()) {
-        Ok(Some(Node { content: Content::Mapping(mapping), .. })) if !mapping.flow => {
+        Ok(Some(Node { content: YamlContent::Mapping(mapping), .. })) if !mapping.flow => {
             Some(mapping.into_owned().entries)
         }
         _ => None,

@@ -2,7 +2,7 @@
 
 use std::io::Cursor;
 
-use prowess_package::limits::Limits;
+use prowess_package::limits::PackageLimits;
 use prowess_package::pack::pack;
 use prowess_package::tree::Tree;
 use prowess_package::unpack::{UnpackOptions, unpack_to_memory};
@@ -11,7 +11,7 @@ use prowess_package::unpack::{UnpackOptions, unpack_to_memory};
 /// what came out can be packed and comes out again.
 pub fn unpacking_is_safe(archive: &[u8]) {
     let limits =
-        Limits { entries: 64, bytes: 1 << 20, file_bytes: 1 << 19, archive_bytes: 1 << 20 };
+        PackageLimits { entries: 64, bytes: 1 << 20, file_bytes: 1 << 19, archive_bytes: 1 << 20 };
     let options = UnpackOptions { limits, name: None };
     let Ok((unpacked, tree)) = unpack_to_memory(Cursor::new(archive), &options) else { return };
     let lengths = tree.files().map(|(_, file)| file.bytes.len() as u64);
@@ -24,7 +24,7 @@ pub fn unpacking_is_safe(archive: &[u8]) {
     let files = tree.files().map(|(path, file)| (path.clone(), file.clone()));
     let checked = Tree::from_files(files, &limits).expect("what was unpacked can be packed");
     let options = UnpackOptions {
-        limits: Limits { entries: 256, archive_bytes: 4 << 20, ..limits },
+        limits: PackageLimits { entries: 256, archive_bytes: 4 << 20, ..limits },
         name: Some(&unpacked.name),
     };
     let (_, again) = unpack_to_memory(Cursor::new(pack(&checked)), &options)

@@ -1,24 +1,24 @@
-//! Text out of bytes that arrive in pieces.
+//! Incremental decoding of UTF-8.
 
-/// Turns bytes that come in pieces into text, a whole character at a time.
+/// Decodes bytes that arrive in chunks, and holds back a character until it is complete.
 #[derive(Debug, Default)]
-pub struct Decoder {
-    /// The beginning of a character whose end has not come yet.
+pub struct Utf8Decoder {
+    /// The first bytes of an incomplete character.
     rest: Vec<u8>,
 }
 
-/// Text out of a piece.
+/// The decoded text of a chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decoded {
-    /// The characters that are complete.
+pub struct DecodedText {
+    /// The complete characters.
     pub text: String,
-    /// Whether something was no UTF-8 and is replaced.
+    /// Whether invalid UTF-8 was replaced.
     pub is_lossy: bool,
 }
 
-impl Decoder {
-    /// Takes a piece and gives the characters that are complete now.
-    pub fn push(&mut self, bytes: &[u8]) -> Decoded {
+impl Utf8Decoder {
+    /// Adds a chunk and returns the characters that it completes.
+    pub fn push(&mut self, bytes: &[u8]) -> DecodedText {
         let mut all = std::mem::take(&mut self.rest);
         all.extend_from_slice(bytes);
         let mut text = String::with_capacity(all.len());
@@ -39,15 +39,15 @@ impl Decoder {
                 is_lossy = true;
             }
         }
-        Decoded { text, is_lossy }
+        DecodedText { text, is_lossy }
     }
 
-    /// Whether the bytes so far end inside a character.
+    /// Whether the input so far ends inside a character.
     pub fn is_inside_character(&self) -> bool {
         !self.rest.is_empty()
     }
 
-    /// Ends the text; a character that was cut off becomes a replacement character.
+    /// Ends the text; an incomplete character becomes a replacement character.
     pub fn finish(&mut self) -> Option<char> {
         let rest = std::mem::take(&mut self.rest);
         (!rest.is_empty()).then_some(char::REPLACEMENT_CHARACTER)

@@ -1,108 +1,108 @@
-//! What is left of a run: its result, as callers get it (GIB §4.3, §4.4).
+//! Envelopes: the result of a run (GIB §4.3, §4.4).
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::event::Source;
-use crate::model::{Stop, Usage};
+use crate::event::CitedSource;
+use crate::model::{StopReason, Usage};
 use crate::problem::Remedy;
 
 /// The result of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Envelope {
-    /// What the run came to.
-    pub outcome: Outcome,
-    /// The code for a caller: the program's own, or one of 124 to 127, or 128 and the signal.
+    /// How the run ended.
+    pub outcome: RunOutcome,
+    /// The exit code: that of the program, one of 124 to 127, or 128 plus the number of a signal.
     pub exit_code: i32,
-    /// Standard output and error in the order in which they came; the middle is left out where there is much (GIB §4.2).
+    /// Standard output and standard error, interleaved; a long output is truncated in the middle (GIB §4.2).
     pub output: String,
-    /// How many bytes are left out.
+    /// Number of bytes that were truncated.
     pub left_out: u64,
-    /// Whether everything printed was text; what is not is replaced in `output` (NEG-8).
+    /// Whether the output was valid UTF-8; invalid bytes are replaced in `output` (NEG-8).
     pub is_utf8: bool,
-    /// Standard output, where it alone is JSON (GIB §4.4, R27).
+    /// Standard output parsed as JSON, if it is JSON as a whole (GIB §4.4, R27).
     pub parsed: Option<Value>,
-    /// What went wrong.
+    /// The error message.
     pub error: Option<String>,
-    /// From the start of the program to its end.
+    /// Time from the start of the program to its end.
     pub duration: Duration,
-    /// What stopped nothing and is still worth knowing.
+    /// Warnings, which did not stop the run.
     pub warnings: Vec<String>,
-    /// What would help against the error.
+    /// Remedies for the error.
     pub remedies: Vec<Remedy>,
-    /// How an answer of a model came to be; set for every prompt skill, and for nothing else.
-    pub answer: Option<Box<Answer>>,
+    /// Details of the model's answer; only set for prompt skills.
+    pub answer: Option<Box<AnswerDetails>>,
 }
 
-/// How an answer of a model came to be.
+/// Details of an answer of a model.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Answer {
-    /// The model; empty when none was asked.
+pub struct AnswerDetails {
+    /// The model; empty if no request was sent.
     pub model: String,
-    /// What the provider counted.
+    /// The tokens that the provider counted.
     pub usage: Option<Usage>,
-    /// Why it ended.
-    pub stop: Option<Stop>,
-    /// The passages that were found, those that the model got to see first.
-    pub sources: Vec<Source>,
+    /// Why the answer ended.
+    pub stop: Option<StopReason>,
+    /// The passages that were found; those included in the prompt come first.
+    pub sources: Vec<CitedSource>,
 }
 
-/// What a run came to. GIB §9.3 wants its four errors told apart.
+/// How a run ended. GIB §9.3 requires four distinct errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// The program ended with 0, or with a code that its author calls a success.
+pub enum RunOutcome {
+    /// The program exited with 0, or with a code that the skill declares as success.
     Success,
-    /// The program ended with another code, or by a signal.
+    /// The program exited with another code or was killed by a signal.
     Failed,
-    /// The time was up.
+    /// The run exceeded its timeout.
     TimedOut,
-    /// The user ended it.
+    /// The run was cancelled.
     Cancelled,
-    /// It wanted more memory than it may have.
+    /// The run exceeded its memory limit.
     OutOfMemory,
-    /// It printed more than anybody can want.
+    /// The run exceeded the limit on output.
     TooMuchOutput,
-    /// It filled the folders that it may write to.
+    /// The run exceeded the limit on written files.
     TooMuchWritten,
-    /// What it returned is not what it declares (SRT §4.5).
+    /// The output does not match the declared schema (SRT §4.5).
     InvalidOutput,
-    /// A value is missing; nothing was started.
+    /// A required parameter is missing; nothing was started.
     MissingParameter,
-    /// A value is wrong; nothing was started.
+    /// A parameter is invalid; nothing was started.
     InvalidParameter,
-    /// There is no such program; nothing was started.
+    /// The program does not exist; nothing was started.
     NotFound,
     /// The program can't be executed; nothing was started.
     NotExecutable,
-    /// It may not run; nothing was started.
+    /// The run is not allowed; nothing was started.
     Refused,
 }
 
-impl Outcome {
-    /// The word on the wire.
+impl RunOutcome {
+    /// The name in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
-            Outcome::Success => "success",
-            Outcome::Failed => "failed",
-            Outcome::TimedOut => "timeout",
-            Outcome::Cancelled => "cancelled",
-            Outcome::OutOfMemory => "out_of_memory",
-            Outcome::TooMuchOutput => "too_much_output",
-            Outcome::TooMuchWritten => "too_much_written",
-            Outcome::InvalidOutput => "invalid_output",
-            Outcome::MissingParameter => "missing_parameter",
-            Outcome::InvalidParameter => "invalid_parameter",
-            Outcome::NotFound => "not_found",
-            Outcome::NotExecutable => "not_executable",
-            Outcome::Refused => "refused",
+            RunOutcome::Success => "success",
+            RunOutcome::Failed => "failed",
+            RunOutcome::TimedOut => "timeout",
+            RunOutcome::Cancelled => "cancelled",
+            RunOutcome::OutOfMemory => "out_of_memory",
+            RunOutcome::TooMuchOutput => "too_much_output",
+            RunOutcome::TooMuchWritten => "too_much_written",
+            RunOutcome::InvalidOutput => "invalid_output",
+            RunOutcome::MissingParameter => "missing_parameter",
+            RunOutcome::InvalidParameter => "invalid_parameter",
+            RunOutcome::NotFound => "not_found",
+            RunOutcome::NotExecutable => "not_executable",
+            RunOutcome::Refused => "refused",
         }
     }
 }
 
 impl Envelope {
-    /// The result of a run that did not start.
-    pub fn not_started(outcome: Outcome, exit_code: i32, error: String) -> Self {
+    /// Creates the envelope of a run that did not start.
+    pub fn not_started(outcome: RunOutcome, exit_code: i32, error: String) -> Self {
         Self {
             outcome,
             exit_code,
@@ -118,30 +118,30 @@ impl Envelope {
         }
     }
 
-    /// The result of a prompt skill that was answered.
-    pub fn answered(answer: Answer) -> Self {
+    /// Creates the envelope of a prompt skill that was answered.
+    pub fn answered(answer: AnswerDetails) -> Self {
         Self {
             error: None,
             answer: Some(Box::new(answer)),
-            ..Self::not_started(Outcome::Success, 0, String::new())
+            ..Self::not_started(RunOutcome::Success, 0, String::new())
         }
     }
 
-    /// Whether it went well.
+    /// Whether the run succeeded.
     pub fn is_success(&self) -> bool {
-        self.outcome == Outcome::Success
+        self.outcome == RunOutcome::Success
     }
 }
 
-/// The code of a run that took too long, as `timeout` of coreutils has it.
+/// Exit code of a run that timed out, as with `timeout` of coreutils.
 pub const TIMED_OUT: i32 = 124;
-/// The code of a run that was refused.
+/// Exit code of a run that was refused.
 pub const REFUSED: i32 = 125;
-/// The code of a program that can't be executed, as in a shell.
+/// Exit code of a program that can't be executed, as in a shell.
 pub const NOT_EXECUTABLE: i32 = 126;
-/// The code of a program that is not there, as in a shell.
+/// Exit code of a program that does not exist, as in a shell.
 pub const NOT_FOUND: i32 = 127;
-/// A program that a signal ended has this code and the signal's number, as in a shell.
+/// Exit code of a program that was killed by a signal, plus the number of the signal, as in a shell.
 pub const SIGNALLED: i32 = 128;
-/// The code of a run that was cancelled and has none of its own: as after Ctrl-C.
+/// Exit code of a run that was cancelled before it had one, as after Ctrl-C.
 pub const INTERRUPTED: i32 = SIGNALLED + 2;

@@ -1,7 +1,7 @@
-//! What happens during a run, as it happens: one enum for every kind of skill and every way of showing it.
+//! Events of a run: one enum for every kind of skill and every interface.
 //!
-//! `thought`, `token`, `citation`, `error` and `done` are those of AFL §8; a tool adds `started`, `output` and `warning`, a
-//! workflow its own around those of its nodes.
+//! `thought`, `token`, `citation`, `error` and `done` are defined by AFL §8. Tools add `started`, `output` and `warning`;
+//! workflows add events of their own around those of their nodes.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -10,50 +10,50 @@ use serde_json::Value;
 use crate::envelope::Envelope;
 use crate::workflow_event::WorkflowEvent;
 
-/// One thing that happened.
+/// An event of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// A step of the work (AFL §8).
     Thought(Thought),
-    /// A piece of generated text (AFL §8).
+    /// Generated text (AFL §8).
     Token {
         /// The text.
         content: String,
     },
-    /// Where an answer comes from (AFL §8).
+    /// The sources of an answer (AFL §8).
     Citation {
         /// The sources, best first.
-        sources: Vec<Source>,
+        sources: Vec<CitedSource>,
     },
-    /// A tool has been decided about and starts now.
+    /// A tool was allowed to run and starts.
     Started {
         /// The skill's name.
         skill: String,
         /// The tool's name.
         tool: String,
-        /// Program and arguments, as they were approved.
+        /// The approved program and its arguments.
         command: Vec<String>,
     },
-    /// A tool has printed something.
+    /// A tool wrote output.
     Output {
-        /// Where.
-        stream: Stream,
-        /// What, as it came: characters may be split between two pieces, and it may be no text at all.
+        /// The stream it was written to.
+        stream: StandardStream,
+        /// The bytes as they were written: a character may be split between two events, and they may not be text.
         bytes: Vec<u8>,
     },
-    /// Something worth a second look that stops nothing.
+    /// A warning, which does not stop the run.
     Warning {
-        /// A phrase in lower case.
+        /// The message, as a lowercase phrase.
         message: String,
     },
-    /// Something went wrong (AFL §8). `Done` follows (R36).
+    /// An error (AFL §8). `Done` follows (R36).
     Error {
-        /// What went wrong.
+        /// The error message.
         message: String,
     },
-    /// The end. Nothing follows.
+    /// The run has ended. No event follows.
     Done(Box<Envelope>),
-    /// Something about a workflow, or inside one of its nodes.
+    /// An event of a workflow or of one of its nodes.
     Workflow(WorkflowEvent),
 }
 
@@ -64,46 +64,46 @@ pub struct Thought {
     pub kind: &'static str,
     /// `start`, `searching`, `complete` or `error`.
     pub status: &'static str,
-    /// What a person reads.
+    /// A message for people.
     pub message: Option<String>,
-    /// What else is said about the step.
+    /// Further keys and values.
     pub details: Vec<(&'static str, Value)>,
 }
 
-/// A place that an answer is taken from.
+/// A passage that an answer is based on.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Source {
-    /// The document.
+pub struct CitedSource {
+    /// The id of the document.
     pub doc_id: String,
-    /// The piece of it.
+    /// The position of the passage in the document, from 0.
     pub chunk_index: u64,
-    /// How well it fits.
+    /// The relevance score.
     pub score: f64,
-    /// What it says.
+    /// The text of the passage.
     pub text: String,
-    /// The bytes of the document's text that it is.
+    /// The byte range in the document's text.
     pub range: Range<u64>,
-    /// The first and the last page, in documents that have some.
+    /// The first and the last page, in documents with pages.
     pub pages: Option<RangeInclusive<u32>>,
-    /// Whether the model got to see it.
+    /// Whether it was included in the prompt.
     pub injected: bool,
 }
 
-/// Where a tool prints.
+/// An output stream of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stream {
+pub enum StandardStream {
     /// Standard output.
     Stdout,
     /// Standard error.
     Stderr,
 }
 
-impl Stream {
-    /// The word on the wire.
+impl StandardStream {
+    /// The name in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
-            Stream::Stdout => "stdout",
-            Stream::Stderr => "stderr",
+            StandardStream::Stdout => "stdout",
+            StandardStream::Stderr => "stderr",
         }
     }
 }

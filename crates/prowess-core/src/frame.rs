@@ -1,4 +1,4 @@
-//! Events with the run that they belong to.
+//! Event frames: events with the id of their run.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use crate::event::Event;
 pub struct RunId([u8; 16]);
 
 impl RunId {
-    /// The identifier with these bytes.
+    /// Creates an id from its bytes.
     pub const fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(bytes)
     }
@@ -28,13 +28,13 @@ impl fmt::Debug for RunId {
     }
 }
 
-/// The text is not the identifier of a run.
+/// An invalid run id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InvalidRunId;
 
 impl fmt::Display for InvalidRunId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the id of a run has 32 hexadecimal digits")
+        f.write_str("a run id consists of 32 hexadecimal digits")
     }
 }
 
@@ -43,7 +43,7 @@ impl std::error::Error for InvalidRunId {}
 impl FromStr for RunId {
     type Err = InvalidRunId;
 
-    /// Reads the one spelling that is written: lower case.
+    /// Parses 32 lowercase hexadecimal digits; no other spelling is accepted.
     fn from_str(text: &str) -> Result<Self, InvalidRunId> {
         let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
         if text.len() != 32 || !text.bytes().all(is_digit) {
@@ -54,14 +54,14 @@ impl FromStr for RunId {
     }
 }
 
-/// An event of a run. Numbers begin at zero and have no gaps, so that a reader can tell whether it has all of them.
+/// An event with its run and sequence number. Numbers start at zero without gaps, so that a reader can detect lost events.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventFrame {
-    /// The run.
+    /// The id of the run.
     pub run: RunId,
-    /// The place among its events.
+    /// The sequence number.
     pub sequence: u64,
-    /// What happened.
+    /// The event.
     pub event: Event,
 }
 
@@ -70,7 +70,7 @@ mod tests {
     use super::{InvalidRunId, RunId};
 
     #[test]
-    fn the_id_of_a_run_has_one_spelling() {
+    fn a_run_id_has_one_spelling() {
         let id = RunId::from_bytes([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 255]);
         assert_eq!(id.to_string(), "000102030405060708090a0b0c0d0eff");
         assert_eq!(id.to_string().parse(), Ok(id));

@@ -1,7 +1,7 @@
-//! The vocabulary that every part of Prowess shares: events, envelopes, problems, and the traits [`Model`] and [`Retriever`].
+//! The types that every crate of Prowess shares: events, envelopes, problems, and the traits [`Model`] and [`Retriever`].
 //!
-//! It is a leaf. Implementing a model or a knowledge base takes this crate and nothing of the sandbox, the proxy or the
-//! Python parser. It reads no file, knows no terminal and no HTTP status code.
+//! It depends on no other crate of Prowess, so that a model or a knowledge base is implemented without the sandbox, the
+//! proxy or the Python parser. It reads no files and knows neither terminals nor HTTP status codes.
 
 mod decoder;
 mod envelope;
@@ -14,16 +14,16 @@ mod system_error;
 pub mod wire;
 mod workflow_event;
 
-pub use decoder::{Decoded, Decoder};
+pub use decoder::{DecodedText, Utf8Decoder};
 pub use envelope::{
-    Answer, Envelope, INTERRUPTED, NOT_EXECUTABLE, NOT_FOUND, Outcome, REFUSED, SIGNALLED,
-    TIMED_OUT,
+    AnswerDetails, Envelope, INTERRUPTED, NOT_EXECUTABLE, NOT_FOUND, REFUSED, RunOutcome,
+    SIGNALLED, TIMED_OUT,
 };
-pub use event::{Event, Source, Stream, Thought};
+pub use event::{CitedSource, Event, StandardStream, Thought};
 pub use frame::{EventFrame, InvalidRunId, RunId};
 pub use model::{
-    BoxFuture, Message, Model, ModelError, ModelErrorKind, ModelFacts, ModelRequest, ModelStream,
-    Piece, Stop, ToolCall, ToolSpec, Usage,
+    BoxFuture, Message, Model, ModelDelta, ModelError, ModelErrorKind, ModelFacts, ModelRequest,
+    ModelStream, StopReason, ToolCall, ToolSpec, Usage,
 };
 pub use problem::{Problem, ProblemKind, Remedy};
 pub use retrieve::{Passage, Query, RetrieveError, RetrieveErrorKind, Retriever};

@@ -1,7 +1,7 @@
-//! Language models: a conversation goes out, pieces of an answer come back.
+//! Language models: the trait [`Model`], its requests and its streamed answers.
 //!
-//! A provider client implements [`Model`]. Dropping a stream, or the future that makes one, ends the request at the
-//! provider: that is how a run is cancelled.
+//! A client of a provider implements [`Model`]. Dropping a stream, or the future that opens one, ends the request at the
+//! provider; this is how a run is cancelled.
 
 use std::fmt;
 use std::future::Future;
@@ -13,115 +13,115 @@ use serde_json::Value;
 
 use crate::problem::{Problem, ProblemKind, Remedy};
 
-/// A future of a trait that is used through a reference.
+/// A boxed future, for traits that are used as trait objects.
 pub type BoxFuture<'f, T> = Pin<Box<dyn Future<Output = T> + Send + 'f>>;
 
-/// The pieces of an answer. The last one is [`Piece::End`], or there is an error.
-pub type ModelStream = Pin<Box<dyn Stream<Item = Result<Piece, ModelError>> + Send>>;
+/// A streamed answer. It ends with [`ModelDelta::End`] or an error.
+pub type ModelStream = Pin<Box<dyn Stream<Item = Result<ModelDelta, ModelError>> + Send>>;
 
-/// A model of a provider.
+/// A language model of a provider.
 pub trait Model: Send + Sync {
-    /// `PROVIDER/NAME`, as it was chosen.
+    /// The name as configured, `PROVIDER/NAME`.
     fn name(&self) -> &str;
 
-    /// What the provider says about it; unknown is not wrong.
+    /// Asks the provider about the model; facts that it does not report are `None`.
     fn facts(&self) -> BoxFuture<'_, Result<ModelFacts, ModelError>>;
 
-    /// Sends a conversation. What fails before the first piece may have been tried several times.
+    /// Sends a conversation and streams the answer. Failures before the first delta are retried.
     fn answer<'m>(
         &'m self,
         request: &'m ModelRequest,
     ) -> BoxFuture<'m, Result<ModelStream, ModelError>>;
 }
 
-/// What a provider says about a model.
+/// Facts that a provider reports about a model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelFacts {
-    /// Tokens of a conversation and its answer together.
+    /// The context window in tokens, for the conversation and its answer together.
     pub context: Option<u64>,
-    /// Parameters, such as seven billion.
+    /// The number of parameters.
     pub parameters: Option<u64>,
 }
 
-/// A conversation that wants an answer.
+/// A request for an answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelRequest {
-    /// What the model is told before everything else.
+    /// The system prompt.
     pub system: Option<String>,
-    /// What was said, oldest first.
+    /// The conversation, oldest message first.
     pub messages: Vec<Message>,
-    /// 0.0 to 2.0 (AFL §3.2).
+    /// Sampling temperature, 0.0 to 2.0 (AFL §3.2).
     pub temperature: Option<f64>,
-    /// The most tokens of the answer (AFL §3.2).
+    /// Maximum number of tokens in the answer (AFL §3.2).
     pub max_tokens: Option<u32>,
     /// Tools that the model may call.
     pub tools: Vec<ToolSpec>,
-    /// The answer has to be JSON of this schema, where the provider can see to that.
+    /// JSON Schema of the answer, for providers that support structured output.
     pub schema: Option<Value>,
 }
 
-/// One turn of a conversation.
+/// A message of a conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Message {
-    /// The user's.
+    /// A message of the user.
     User(String),
-    /// The model's, with the calls that it wants made.
+    /// A message of the model, with the tool calls that it requests.
     Assistant {
-        /// What it said.
+        /// The text.
         text: String,
-        /// What it wants called.
+        /// The requested tool calls.
         calls: Vec<ToolCall>,
     },
-    /// What a call has returned.
+    /// The result of a tool call.
     ToolResult {
-        /// The number of the call.
+        /// The id of the call.
         id: String,
-        /// What it returned.
+        /// The result.
         content: String,
     },
 }
 
-/// A tool as a model sees it.
+/// A tool that a model may call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolSpec {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// What it does.
     pub description: String,
-    /// A JSON Schema of its arguments.
+    /// JSON Schema of the arguments.
     pub parameters: Value,
 }
 
-/// A call that a model wants made.
+/// A tool call that a model requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolCall {
-    /// Its number.
+    /// The id of the call.
     pub id: String,
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
-    /// The arguments: JSON as the model wrote it, which may be none.
+    /// The arguments as the model wrote them, which may not be valid JSON.
     pub arguments: String,
 }
 
-/// A piece of an answer.
+/// A part of a streamed answer.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Piece {
+pub enum ModelDelta {
     /// Text.
     Text(String),
-    /// A call, whole.
+    /// A complete tool call.
     ToolCall(ToolCall),
-    /// What it cost so far.
+    /// The tokens counted so far.
     Usage(Usage),
-    /// The end.
-    End(Stop),
+    /// The end of the answer.
+    End(StopReason),
 }
 
-/// Tokens that were counted by the provider.
+/// Numbers of tokens, counted by the provider.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Of the conversation.
+    /// Tokens of the conversation.
     pub input: u64,
-    /// Of the answer.
+    /// Tokens of the answer.
     pub output: u64,
 }
 
@@ -135,71 +135,71 @@ impl std::ops::Add for Usage {
 
 /// Why an answer ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stop {
-    /// The model was done.
+pub enum StopReason {
+    /// The model completed its answer.
     Done,
-    /// There was no room for more.
+    /// The token limit was reached.
     Length,
-    /// The model wants tools called.
+    /// The model requests tool calls.
     ToolCalls,
-    /// The provider held the answer back.
+    /// The provider's content filter blocked the answer.
     Filtered,
-    /// Something else, in the provider's word.
+    /// Another reason, in the provider's own term.
     Other(String),
 }
 
-impl Stop {
-    /// The word on the wire.
+impl StopReason {
+    /// The name in JSON.
     pub fn as_str(&self) -> &str {
         match self {
-            Stop::Done => "done",
-            Stop::Length => "length",
-            Stop::ToolCalls => "tool_calls",
-            Stop::Filtered => "filtered",
-            Stop::Other(word) => word,
+            StopReason::Done => "done",
+            StopReason::Length => "length",
+            StopReason::ToolCalls => "tool_calls",
+            StopReason::Filtered => "filtered",
+            StopReason::Other(word) => word,
         }
     }
 }
 
-/// Why there is no answer, or no more of it. No text of it ever holds a key.
+/// A failed request to a model. Its text never contains an API key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelError {
-    /// What kind of trouble it is.
+    /// The kind of failure.
     pub kind: ModelErrorKind,
-    /// What went wrong, as a phrase in lower case.
+    /// The message, as a lowercase phrase.
     pub message: String,
-    /// What would help.
+    /// Remedies.
     pub remedies: Vec<Remedy>,
 }
 
-/// Kinds of trouble with a model.
+/// Kinds of failed requests to a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModelErrorKind {
-    /// Nobody has said which model, or the choice makes no sense.
+    /// No model is configured, or the configuration is invalid.
     NotConfigured,
     /// The provider can't be reached.
     Unreachable,
     /// The key is missing or wrong.
     Unauthorized,
-    /// There is no such model.
+    /// The provider does not have this model.
     UnknownModel,
-    /// The provider wants us to wait.
+    /// The provider's rate limit was reached.
     RateLimited {
-        /// How long, where it says so.
+        /// How long to wait, if the provider says so.
         retry_after: Option<Duration>,
     },
-    /// The provider does not take the request.
+    /// The provider rejected the request.
     Rejected,
-    /// The provider has trouble of its own.
+    /// The provider reported an internal error.
     Provider,
-    /// What came back is not what was agreed on.
+    /// The response does not follow the protocol.
     Protocol,
-    /// Nothing came for too long.
+    /// The provider did not respond in time.
     TimedOut,
 }
 
 impl ModelError {
-    /// An error without advice.
+    /// Creates an error without remedies.
     pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), remedies: Vec::new() }
     }
@@ -241,14 +241,16 @@ impl From<Problem> for ModelError {
 impl From<ModelError> for Problem {
     fn from(error: ModelError) -> Self {
         let (code, kind) = match error.kind {
-            ModelErrorKind::NotConfigured => ("model-not-configured", ProblemKind::InvalidInput),
+            // Who configures models is not who sends the request.
+            ModelErrorKind::NotConfigured => ("model-not-configured", ProblemKind::Unavailable),
             ModelErrorKind::Unreachable => ("model-unreachable", ProblemKind::Unavailable),
             ModelErrorKind::Unauthorized => ("model-unauthorized", ProblemKind::Unauthorized),
             ModelErrorKind::UnknownModel => ("model-not-found", ProblemKind::NotFound),
             ModelErrorKind::RateLimited { retry_after } => {
                 ("model-rate-limited", ProblemKind::RateLimited { retry_after })
             }
-            ModelErrorKind::Rejected => ("model-rejected-request", ProblemKind::Refused),
+            // The provider rejects the request; no policy of ours has refused it.
+            ModelErrorKind::Rejected => ("model-rejected-request", ProblemKind::Failed),
             ModelErrorKind::Provider => ("model-provider-failed", ProblemKind::Unavailable),
             ModelErrorKind::Protocol => ("model-protocol", ProblemKind::Corrupt),
             ModelErrorKind::TimedOut => ("model-timed-out", ProblemKind::TimedOut),

@@ -1,6 +1,6 @@
 //! Failures that any interface can report: a terminal, a web page, an MCP client.
 //!
-//! A library says what went wrong and offers remedies as values. Only an interface knows how its users carry a remedy out:
+//! A library reports what went wrong and offers remedies as values. Only an interface knows how its users apply them:
 //! the terminal names flags and verbs, a page shows a button, an MCP client gets data.
 
 use std::fmt;
@@ -13,48 +13,48 @@ use serde_json::{Map, Value};
 pub struct Problem {
     /// A stable identifier in kebab case, such as `skill-not-found`. Programs may match on it.
     pub code: &'static str,
-    /// What kind of failure it is; interfaces pick exit codes and status codes by it.
+    /// The kind of failure, from which interfaces choose exit codes and status codes.
     pub kind: ProblemKind,
-    /// What went wrong, as a lowercase phrase without a full stop. It names no flag and no verb of any interface.
+    /// The message: a lowercase phrase without a full stop, which names no flag or command of any interface.
     pub message: String,
-    /// What would help, the most likely remedy first.
+    /// Remedies, the most likely first.
     pub remedies: Vec<Remedy>,
 }
 
-/// What kind of failure a problem is.
+/// Kinds of problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ProblemKind {
     /// The request is invalid: a value, a name, a range.
     InvalidInput,
-    /// What was named does not exist.
+    /// The requested object does not exist.
     NotFound,
-    /// It is possible and not allowed: by the policy, by the user, by a missing signature.
+    /// The operation is not allowed: by the policy, by the user, or for lack of a signature.
     Refused,
     /// The caller has to identify itself, or a credential is missing or wrong.
     Unauthorized,
-    /// It contradicts the present state: something exists already, or changed meanwhile.
+    /// The request conflicts with the current state: something exists already, or has changed.
     Conflict,
     /// A limit on the number of requests was reached.
     RateLimited {
         /// When to try again, if known.
         retry_after: Option<Duration>,
     },
-    /// Something else that is needed does not answer: a server, a network, a program.
+    /// Something that is needed does not respond: a server, a network, a program.
     Unavailable,
-    /// It took too long.
+    /// The operation timed out.
     TimedOut,
-    /// It was cancelled.
+    /// The operation was cancelled.
     Cancelled,
-    /// Files on disk, or an answer from elsewhere, are not what they have to be.
+    /// Files on disk or a response are damaged.
     Corrupt,
-    /// The operation failed for a reason outside of Prowess, such as a full disk.
+    /// The operation failed for a reason outside Prowess, such as a full disk.
     Failed,
     /// A bug in Prowess.
     Internal,
 }
 
 impl ProblemKind {
-    /// The word on the wire.
+    /// The name in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             ProblemKind::InvalidInput => "invalid_input",
@@ -73,20 +73,20 @@ impl ProblemKind {
     }
 }
 
-/// Declares the remedies once: the variant, its word on the wire, and a sentence that fits every interface.
+/// Declares the remedies: the variant, its name in JSON, and a phrase that fits every interface.
 macro_rules! remedies {
     ($($(#[doc = $doc:literal])+ $name:ident $(($field:ident))? = $word:literal, $text:literal;)+) => {
-        /// Something that would help. Each interface says in its own terms how to do it; `Display` says it in none.
+        /// A remedy for a problem. Each interface describes it in its own terms; `Display` uses the terms of none.
         #[derive(Clone, Debug, PartialEq, Eq)]
         #[non_exhaustive]
         pub enum Remedy {
-            /// Advice that reads the same in every interface: a lowercase phrase that names no flag and no verb.
+            /// Advice that reads the same in every interface: a lowercase phrase that names no flag or command.
             Advice(String),
             $($(#[doc = $doc])+ $name $(( remedies!(@type $field) ))?,)+
         }
 
         impl Remedy {
-            /// The word on the wire.
+            /// The name in JSON.
             pub fn action(&self) -> &'static str {
                 match self {
                     Remedy::Advice(_) => "advice",
@@ -94,7 +94,7 @@ macro_rules! remedies {
                 }
             }
 
-            /// What the remedy is applied to: a name, a path, a mode. Advice has its text here.
+            /// The object of the remedy: a name, a path, a mode. For advice, the text.
             pub fn target(&self) -> Option<&str> {
                 match self {
                     Remedy::Advice(text) => Some(text),
@@ -103,7 +103,7 @@ macro_rules! remedies {
                 }
             }
 
-            /// Replaces the target, such as by a text without secrets.
+            /// Replaces the target, for example to remove secrets.
             #[must_use]
             pub fn map_target(self, change: impl FnOnce(&str) -> String) -> Self {
                 match self {
@@ -130,8 +130,8 @@ macro_rules! remedies {
 remedies! {
     /// Approve the run, now or in advance.
     Approve = "approve", "approve the run";
-    /// Approve the run in person: an approval in advance does not count for it.
-    ApproveInPerson = "approve_in_person", "approve the run in person: an approval in advance does not count for it";
+    /// Approve the run in person: an approval in advance is not accepted.
+    ApproveInPerson = "approve_in_person", "approve the run in person: an approval in advance is not accepted";
     /// Choose the mode in which the skill may run.
     SetMode(mode) = "set_mode", "choose the mode `{mode}`";
     /// See what this machine can enforce and what it lacks.
@@ -146,22 +146,32 @@ remedies! {
     Update(name) = "update", "update `{name}`";
     /// Uninstall skills, named with spaces between them.
     Uninstall(names) = "uninstall", "uninstall `{names}`";
+    /// Uninstall a skill whose source is gone, or install it from elsewhere.
+    UninstallOrReplace(name) = "uninstall_or_replace", "uninstall `{name}` if it is gone for good, or install it from elsewhere";
+    /// Name a place that has the skill, or configure a registry.
+    NameSource = "name_source", "name a place that has it, or configure a registry";
+    /// Write a new lock file.
+    UpdateLockFile = "update_lock_file", "install without requiring the lock file, and keep the new one";
+    /// Find skills on this machine or in a registry.
+    FindSkills = "find_skills", "list the skills here, or search a registry";
     /// List the installed skills.
     ListInstalled = "list_installed", "list the installed skills";
     /// Restore installed files from the lock file.
     Restore(scope) = "restore", "restore the files from the lock file of the {scope}";
-    /// Check a skill's files and see everything that is wrong.
-    Check(path) = "check", "check `{path}` to see everything that is wrong";
+    /// Check a skill's files and see all findings.
+    Check(path) = "check", "check `{path}` to see all findings";
     /// Apply the safe fixes to a skill's files.
     Fix(path) = "fix", "apply the safe fixes to `{path}`";
-    /// Read a skill and what it may do before going on.
-    ReadFirst(reference) = "read_first", "read `{reference}` and what it may do first";
+    /// Review a skill and its permissions first.
+    ReadFirst(reference) = "read_first", "review `{reference}` and its permissions first";
     /// Accept a skill without a proven publisher.
     AllowExperimental = "allow_experimental", "allow skills without a proven publisher";
-    /// Accept a skill that used to be signed and is not any more.
-    AllowUnsigned = "allow_unsigned", "allow that the skill is not signed any more";
-    /// Accept that another publisher owns the name now.
-    ReplaceOwner = "replace_owner", "allow that another publisher owns the name now";
+    /// Accept experimental skills by name, separated by commas.
+    AllowExperimentalSkills(names) = "allow_experimental_skills", "review `{names}` first, then allow them by name";
+    /// Accept a skill that is no longer signed.
+    AllowUnsigned = "allow_unsigned", "allow that the skill is no longer signed";
+    /// Accept that another publisher now owns the name.
+    ReplaceOwner = "replace_owner", "allow that another publisher now owns the name";
     /// Choose one of several skills.
     ChooseSkill(name) = "choose_skill", "choose one skill, such as `{name}`";
     /// Choose all of several skills.
@@ -174,11 +184,11 @@ remedies! {
     AcceptKey(skill) = "accept_key", "accept the new key of `{skill}`";
     /// Create a signing key.
     CreateKey(name) = "create_key", "create the key `{name}`";
-    /// See which models are available.
+    /// List the available models.
     ListModels = "list_models", "list the available models";
     /// Choose a model; the target is an example.
     ChooseModel(model) = "choose_model", "choose a model, such as `{model}`";
-    /// See which knowledge bases exist.
+    /// List the knowledge bases.
     ListKnowledgeBases = "list_knowledge_bases", "list the knowledge bases";
     /// Create a knowledge base.
     CreateKnowledgeBase(name) = "create_knowledge_base", "create the knowledge base `{name}`";
@@ -188,12 +198,12 @@ remedies! {
     DeleteKnowledgeBase(name) = "delete_knowledge_base", "delete the knowledge base `{name}`; your own files stay";
     /// Delete a knowledge base and create it again with another embedder.
     ReplaceEmbedder(name) = "replace_embedder", "vectors of two embedders can't be compared: delete the knowledge base `{name}`, create it with the other embedder, and add its documents again";
-    /// See which runs of workflows there are.
+    /// List the runs of workflows.
     ListRuns = "list_runs", "list the runs of workflows";
     /// Resume a run of a workflow.
-    ResumeRun(run) = "resume_run", "resume the run `{run}`, which takes the workflow as it was; after a change of the file start a new run";
-    /// Name the folder in which the skill lies.
-    NameSkillsFolder = "name_skills_folder", "name the folder that holds the skill";
+    ResumeRun(run) = "resume_run", "resume the run `{run}` with the workflow as it was; if the file has changed, start a new run";
+    /// Name the folder that contains the skill.
+    NameSkillsFolder = "name_skills_folder", "name the folder that contains the skill";
     /// Read the page about a diagnostic.
     Explain(code) = "explain", "read the page about `{code}`";
 }
@@ -211,7 +221,7 @@ impl Remedy {
 }
 
 impl Problem {
-    /// A problem without remedies.
+    /// Creates a problem without remedies.
     pub fn new(code: &'static str, kind: ProblemKind, message: impl Into<String>) -> Self {
         Self { code, kind, message: message.into(), remedies: Vec::new() }
     }
@@ -260,7 +270,7 @@ mod tests {
     use super::{Problem, ProblemKind, Remedy};
 
     #[test]
-    fn remedies_are_data_on_the_wire() {
+    fn remedies_are_data_in_json() {
         let problem = Problem::new("skill-not-found", ProblemKind::NotFound, "no skill `logs`")
             .remedy(Remedy::Install("logs".to_owned()))
             .remedy(Remedy::ListInstalled)

@@ -1,4 +1,4 @@
-//! Knowledge bases: a query goes in, passages come back, best first.
+//! Retrieval: the trait [`Retriever`] for knowledge bases, with queries and passages.
 
 use std::fmt;
 use std::ops::{Range, RangeInclusive};
@@ -8,9 +8,9 @@ use serde_json::Value;
 use crate::model::BoxFuture;
 use crate::problem::{Problem, ProblemKind, Remedy};
 
-/// Who looks things up.
+/// Searches knowledge bases.
 pub trait Retriever: Send + Sync {
-    /// The passages of a base that fit a question best.
+    /// Finds the passages of a knowledge base that match a query best.
     fn search<'r>(
         &'r self,
         base: &'r str,
@@ -18,62 +18,62 @@ pub trait Retriever: Send + Sync {
     ) -> BoxFuture<'r, Result<Vec<Passage>, RetrieveError>>;
 }
 
-/// A question.
+/// A search query.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Query {
-    /// What to look for, in plain words: nothing in it is an operator.
+    /// The text to search for; it has no operators.
     pub text: String,
-    /// The most passages that come back.
+    /// Maximum number of passages to return.
     pub top_k: usize,
-    /// Only documents whose fields have these values.
+    /// Fields and values that a document must have.
     pub filters: Vec<(String, Value)>,
 }
 
-/// A part of a document.
+/// A passage of a document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Passage {
-    /// The document, by the name that a person knows it by.
+    /// The name of the document.
     pub doc_id: String,
-    /// The place of the passage in the document, counted from 0.
+    /// The position of the passage in the document, from 0.
     pub chunk_index: u64,
-    /// How well it fits; larger is better, and comparable within one search only.
+    /// The relevance score: larger is better. Only comparable within one search.
     pub score: f64,
-    /// What it says.
+    /// The text of the passage.
     pub text: String,
-    /// The bytes of the document's text that it is.
+    /// The byte range in the document's text.
     pub range: Range<u64>,
-    /// The first and the last page that it is on, counted from 1, in documents that have some.
+    /// The first and the last page, from 1, in documents with pages.
     pub pages: Option<RangeInclusive<u32>>,
 }
 
-/// Why a search failed.
+/// A failed search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetrieveError {
-    /// What kind of failure it is.
+    /// The kind of failure.
     pub kind: RetrieveErrorKind,
-    /// What went wrong, as a phrase in lower case.
+    /// The message, as a lowercase phrase.
     pub message: String,
-    /// What would help.
+    /// Remedies.
     pub remedies: Vec<Remedy>,
 }
 
 /// Kinds of failed searches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetrieveErrorKind {
-    /// There is no such knowledge base.
+    /// The knowledge base does not exist.
     NotFound,
-    /// The query can't be answered: it is too long, or a filter is wrong.
+    /// The query is invalid: it is too long, or a filter is wrong.
     InvalidQuery,
-    /// The files or the index of the base are damaged.
+    /// The files or the index of the knowledge base are damaged.
     Corrupt,
-    /// A server or a disk that is needed does not answer.
+    /// A server or a disk does not respond.
     Unavailable,
     /// The search failed because of a bug.
     Internal,
 }
 
 impl RetrieveError {
-    /// An error without remedies.
+    /// Creates an error without remedies.
     pub fn new(kind: RetrieveErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), remedies: Vec::new() }
     }

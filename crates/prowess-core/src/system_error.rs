@@ -1,8 +1,9 @@
-//! Messages of the operating system, as they fit into ours.
+//! Messages of the operating system, reworded to fit into ours.
 
 use std::error::Error;
 
-/// The system's message without its number and in lower case: `Is a directory (os error 21)` becomes `is a directory`.
+/// Formats an error of the system in lower case and without its number: `Is a directory (os error 21)` becomes
+/// `is a directory`.
 pub fn system_reason(source: &dyn Error) -> String {
     let text = source.to_string();
     let text = text.split(" (os error").next().unwrap_or(&text);
@@ -21,7 +22,7 @@ mod tests {
     use super::system_reason;
 
     #[test]
-    fn numbers_go_and_abbreviations_stay() {
+    fn drops_numbers_and_keeps_abbreviations() {
         let reason = |number| system_reason(&std::io::Error::from_raw_os_error(number));
         assert_eq!(reason(21), "is a directory");
         assert_eq!(system_reason(&std::io::Error::other("I/O error")), "I/O error");

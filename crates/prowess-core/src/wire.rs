@@ -1,18 +1,19 @@
-//! Events and envelopes as JSON: what other programs read, and a promise to them.
+//! Events and envelopes as JSON. Other programs read it, so its keys are stable.
 
 use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::decoder::Decoder;
+use crate::decoder::Utf8Decoder;
 use crate::envelope::Envelope;
-use crate::event::{Event, Source, Stream, Thought};
+use crate::event::{CitedSource, Event, StandardStream, Thought};
 use crate::frame::RunId;
 use crate::model::Usage;
 use crate::problem::Remedy;
 use crate::workflow_event::WorkflowEvent;
 
-/// The envelope of GIB §4.3 and §4.4. `truncated` is always there (R29); further keys follow those of the specification.
+/// Writes an envelope as in GIB §4.3 and §4.4. `truncated` is always present (R29); our own keys follow those of the
+/// specification.
 pub fn envelope(envelope: &Envelope) -> Value {
     let mut object = Map::new();
     let mut put = |key: &str, value: Value| drop(object.insert(key.to_owned(), value));
@@ -30,7 +31,7 @@ pub fn envelope(envelope: &Envelope) -> Value {
     put("duration_ms", millis.into());
     put("outcome", envelope.outcome.as_str().into());
     if !envelope.is_utf8 {
-        // NEG-8: the output is there, with a mark where it is not the output.
+        // NEG-8: the output is kept, and marked as lossy.
         put("encoding", "lossy".into());
     }
     if !envelope.warnings.is_empty() {
@@ -57,26 +58,26 @@ pub fn envelope(envelope: &Envelope) -> Value {
     Value::Object(object)
 }
 
-/// Turns events into JSON objects `{"event", "data"}`. It remembers half characters, so that text is never split inside one.
+/// Writes events as JSON objects `{"event", "data"}`. It holds back incomplete characters, so that none is split.
 ///
-/// Where the run is known, each object also has `run_id` and `sequence`, which counts the objects of the run from zero. The
-/// run of a workflow is known from its first event.
+/// If the run is known, each object also has `run_id` and `sequence`, which counts the objects of the run from zero. The
+/// run of a workflow is known from its first event on.
 #[derive(Debug, Default)]
 pub struct EventWriter {
     run: Option<String>,
     sequence: u64,
-    decoders: [Decoder; 2],
-    /// Nodes of a workflow speak at the same time.
+    decoders: [Utf8Decoder; 2],
+    /// One writer per node of a workflow, because nodes run at the same time.
     nodes: HashMap<String, EventWriter>,
 }
 
 impl EventWriter {
-    /// A writer of the events of this run.
+    /// Creates a writer for the events of a run.
     pub fn of_run(run: RunId) -> Self {
         Self { run: Some(run.to_string()), ..Self::default() }
     }
 
-    /// The objects of an event: mostly one, none while a character is incomplete.
+    /// Writes an event: usually one object, none while a character is incomplete.
     pub fn write(&mut self, event: &Event) -> Vec<Value> {
         if let Event::Workflow(WorkflowEvent::Start { run, .. }) = event {
             self.run = Some(run.clone());
@@ -102,7 +103,7 @@ impl EventWriter {
                 vec![output(*stream, &decoded.text, decoded.is_lossy)]
             }
             Event::Done(envelope) => {
-                let mut objects: Vec<Value> = [Stream::Stdout, Stream::Stderr]
+                let mut objects: Vec<Value> = [StandardStream::Stdout, StandardStream::Stderr]
                     .into_iter()
                     .filter_map(|stream| {
                         let half = self.decoder(stream).finish()?;
@@ -128,7 +129,7 @@ impl EventWriter {
         }
     }
 
-    /// The events of a workflow have the names and keys of the reference implementation, and a few more.
+    /// Writes an event of a workflow, with the names and keys of the reference implementation and a few more.
     fn workflow(&mut self, event: &WorkflowEvent) -> Vec<Value> {
         let written = match event {
             WorkflowEvent::Start { run, name } => {
@@ -177,10 +178,10 @@ impl EventWriter {
         vec![written]
     }
 
-    fn decoder(&mut self, stream: Stream) -> &mut Decoder {
+    fn decoder(&mut self, stream: StandardStream) -> &mut Utf8Decoder {
         match stream {
-            Stream::Stdout => &mut self.decoders[0],
-            Stream::Stderr => &mut self.decoders[1],
+            StandardStream::Stdout => &mut self.decoders[0],
+            StandardStream::Stderr => &mut self.decoders[1],
         }
     }
 }
@@ -193,7 +194,7 @@ fn with_remedies(mut data: Value, remedies: &[Remedy]) -> Value {
     data
 }
 
-/// Remedies as sentences that fit every interface.
+/// Remedies as phrases that fit every interface.
 fn hints(remedies: &[Remedy]) -> Value {
     remedies.iter().map(|remedy| Value::from(remedy.to_string())).collect()
 }
@@ -203,7 +204,7 @@ fn object(event: &str, data: impl Into<Value>) -> Value {
     json!({ "event": event, "data": data })
 }
 
-fn output(stream: Stream, text: &str, is_lossy: bool) -> Value {
+fn output(stream: StandardStream, text: &str, is_lossy: bool) -> Value {
     let mut data = json!({ "stream": stream.as_str(), "text": text });
     if is_lossy {
         data["encoding"] = "lossy".into();
@@ -222,8 +223,8 @@ fn thought(thought: &Thought) -> Value {
     object("thought", Value::Object(data))
 }
 
-fn source(source: &Source) -> Value {
-    // Those of AFL §8 first.
+fn source(source: &CitedSource) -> Value {
+    // The keys of AFL §8 come first.
     let mut object = json!({
         "doc_id": source.doc_id,
         "chunk_index": source.chunk_index,
@@ -242,7 +243,7 @@ fn source(source: &Source) -> Value {
     object
 }
 
-/// AFL §8 wants a status and a message. Of a tool the envelope stands beside them; of a prompt skill nothing does.
+/// Writes the data of `done`. AFL §8 requires a status and a message; for a tool the envelope is added.
 fn done(done: &Envelope) -> Value {
     let status = if done.is_success() { "success" } else { "error" };
     let message = done.error.as_deref().unwrap_or("Skill execution completed successfully");

@@ -1,73 +1,73 @@
-//! What happens in a workflow, around what happens in its nodes.
+//! Events of a workflow, around those of its nodes.
 
 use serde_json::{Map, Value};
 
 use crate::event::Event;
 use crate::problem::Remedy;
 
-/// One thing that happened in a workflow.
+/// An event of a workflow.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WorkflowEvent {
-    /// It begins, or goes on.
+    /// The workflow starts or resumes.
     Start {
-        /// The run, for `resume`.
+        /// The id of the run, for resuming it.
         run: String,
-        /// What the workflow is called.
+        /// The name of the workflow.
         name: Option<String>,
     },
-    /// A node begins.
+    /// A node starts.
     NodeStart {
-        /// The node.
+        /// The id of the node.
         node: String,
-        /// Its type.
+        /// The type of the node.
         kind: &'static str,
     },
-    /// Something happens in a node, as it happens in a run of its own. `Error` and `Done` have events of the workflow.
+    /// An event of the run of a node, except `Error` and `Done`, which have events of their own below.
     Inside {
-        /// The node.
+        /// The id of the node.
         node: String,
-        /// What happens.
+        /// The event.
         event: Box<Event>,
     },
-    /// A node has ended well.
+    /// A node has succeeded.
     NodeComplete {
-        /// The node.
+        /// The id of the node.
         node: String,
-        /// What it gives.
+        /// The output of the node.
         output: Value,
-        /// Whether it did so in an earlier part of the run.
+        /// Whether the output was restored from before the run was resumed.
         restored: bool,
     },
-    /// A node has failed. No other one begins after that.
+    /// A node has failed. No other node starts after that.
     NodeError {
-        /// The node.
+        /// The id of the node.
         node: String,
-        /// What went wrong.
+        /// The error message.
         error: String,
-        /// What would help.
+        /// Remedies.
         remedies: Vec<Remedy>,
     },
-    /// No way led to a node.
+    /// A node was skipped because no branch led to it.
     NodeSkipped {
-        /// The node.
+        /// The id of the node.
         node: String,
     },
-    /// The end, and a good one. Nothing follows.
+    /// The workflow has succeeded. No event follows.
     Complete {
-        /// The run.
+        /// The id of the run.
         run: String,
-        /// The result: of the one end that was reached, or all of them by name.
+        /// The result: the output of the end node, or of all end nodes by name if several were reached.
         output: Value,
-        /// The results of all ends that were reached, by name.
+        /// The outputs of all end nodes that were reached, by name.
         outputs: Map<String, Value>,
     },
-    /// The end, and no good one. Nothing follows.
+    /// The workflow has failed. No event follows.
     Error {
-        /// The run.
+        /// The id of the run.
         run: String,
-        /// What went wrong.
+        /// The error message.
         error: String,
-        /// What would help.
+        /// Remedies.
         remedies: Vec<Remedy>,
     },
 }

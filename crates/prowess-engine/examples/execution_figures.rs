@@ -8,17 +8,18 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use prowess_core::{
-    BoxFuture, Event, Model, ModelError, ModelFacts, ModelRequest, ModelStream, Piece, Stop,
+    BoxFuture, Event, Model, ModelDelta, ModelError, ModelFacts, ModelRequest, ModelStream,
+    StopReason,
 };
 use prowess_engine::service::{
     EventLimits, EventReceiver, ExecutionService, Owner, QueueLimits, ServiceLimits, StreamLimits,
 };
 use prowess_engine::{
-    Call, Cancel, Consent, Engine, LoadedSkill, NoApprover, PromptCall, PromptSurroundings,
+    Call, CancellationToken, Consent, Engine, LoadedSkill, NoApprover, PromptCall, PromptContext,
     SkillFolders, SkillResolver as _, World, approve, prepare, run_prompt,
 };
 use prowess_policy::{Mode, Origin, Tier, Trust};
-use prowess_sandbox::{Access, FileGrant, Observer, Spec, Stream};
+use prowess_sandbox::{FileAccess, FileGrant, Observer, OutputStream, Spec};
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 
@@ -55,7 +56,7 @@ fn limits(running: usize) -> ServiceLimits {
 struct Printed(usize);
 
 impl Observer for Printed {
-    fn output(&mut self, _: Stream, bytes: &[u8]) {
+    fn output(&mut self, _: OutputStream, bytes: &[u8]) {
         self.0 += bytes.len();
     }
 }
@@ -74,7 +75,7 @@ fn bare(count: usize, threads: usize, world: &World) -> f64 {
                     spec.limits.memory = Some(2 << 30);
                     spec.files.push(FileGrant {
                         path: folder.clone(),
-                        access: Access::Write,
+                        access: FileAccess::Write,
                         pattern: None,
                         create: false,
                     });
@@ -145,7 +146,7 @@ fn tools(count: usize, threads: usize, tools: &Tools) -> Result<Value, Error> {
             service.submit(&Owner::new(&format!("gate-{number}")), move |_, _| {
                 let runtime = runtime.expect("it starts");
                 let _ = runtime.block_on(wait.wait_for(|is_open| *is_open));
-                prowess_core::Envelope::answered(prowess_core::Answer::default())
+                prowess_core::Envelope::answered(prowess_core::AnswerDetails::default())
             })
         })
         .collect::<Result<_, _>>()?;
@@ -199,7 +200,7 @@ struct Tokens {
 }
 
 impl futures_core::Stream for Tokens {
-    type Item = Result<Piece, ModelError>;
+    type Item = Result<ModelDelta, ModelError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         if self.left == TOKENS - 1 && !self.is_open {
@@ -209,13 +210,13 @@ impl futures_core::Stream for Tokens {
             self.is_open = true;
         }
         if self.left == 0 {
-            return Poll::Ready(Some(Ok(Piece::End(Stop::Done))));
+            return Poll::Ready(Some(Ok(ModelDelta::End(StopReason::Done))));
         }
         self.left -= 1;
         if self.left == TOKENS - 1 {
             self.begun.send_modify(|count| *count += 1);
         }
-        Poll::Ready(Some(Ok(Piece::Text(TOKEN.to_owned()))))
+        Poll::Ready(Some(Ok(ModelDelta::Text(TOKEN.to_owned()))))
     }
 }
 
@@ -262,9 +263,9 @@ async fn streams() -> Result<Value, Error> {
         let owner = Owner::new(&format!("owner-{}", number % OWNERS));
         let (skill, world, model) = (Arc::clone(&skill), Arc::clone(&world), Arc::clone(&model));
         let mut handle = service.spawn(&owner, |context, mut sink| async move {
-            let cancel: Cancel = context.cancel().clone();
+            let cancel: CancellationToken = context.cancel().clone();
             let (values, skills) = (Map::new(), SkillFolders::default());
-            let around = PromptSurroundings {
+            let around = PromptContext {
                 world: &world,
                 model: Ok(&*model),
                 retriever: None,

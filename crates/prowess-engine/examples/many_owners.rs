@@ -13,8 +13,8 @@ use prowess_engine::service::{
     StreamLimits,
 };
 use prowess_engine::{
-    ApprovalRequest, Call, Consent, Engine, LoadedSkill, PendingLimits, PendingRuns, Reply,
-    SkillFolders, SkillResolver as _, SystemClock, Verdict, World, prepare,
+    ApprovalReply, ApprovalRequest, Call, Consent, Engine, LoadedSkill, PendingLimits, PendingRuns,
+    RunDecision, SkillFolders, SkillResolver as _, SystemClock, World, prepare,
 };
 use prowess_policy::{Mode, Remember};
 use serde_json::{Map, Value};
@@ -52,21 +52,21 @@ impl Server {
         let tool = skill.skill.tool(tool).ok_or("the skill has the tool")?.clone();
         let call = Call { skill, tool, values, mode: Mode::Global };
         match prepare(call, &self.engine.world)?.decide(&self.engine, Consent::None)? {
-            Verdict::Ready(ready) => {
+            RunDecision::Ready(ready) => {
                 Ok(Requested::Run(Box::new(self.service.submit_run(owner, ready)?)))
             }
-            Verdict::Ask(pending) => {
+            RunDecision::Ask(pending) => {
                 let question = self.pending.keep(owner.as_str(), *pending)?;
                 Ok(Requested::Question(Box::new(question)))
             }
-            Verdict::Denied(denied) => Err(format!("refused: {:?}", denied.reasons()).into()),
+            RunDecision::Denied(denied) => Err(format!("refused: {:?}", denied.reasons()).into()),
         }
     }
 
     /// Takes a person's yes, minutes later. Whatever has changed meanwhile is found when the run starts.
     fn approve(&self, owner: &Owner, id: RunId) -> Result<RunHandle, Error> {
         let pending = self.pending.take(owner.as_str(), id)?;
-        let ready = pending.answer(Reply::Yes(Remember::Once))?;
+        let ready = pending.answer(ApprovalReply::Yes(Remember::Once))?;
         Ok(self.service.submit_run(owner, ready)?)
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use prowess_engine::{
-    Cancel, Consent, Engine, LoadedSkill, NoApprover, PythonWorkers, ToolHandle, World,
+    CancellationToken, Consent, Engine, LoadedSkill, NoApprover, PythonWorkers, ToolHandle, World,
 };
 use prowess_policy::{Mode, Origin, Tier, Trust};
 
@@ -89,7 +89,7 @@ fn times(folder: &Path) -> Result<[Vec<Duration>; 3], Error> {
     });
     let engine = Engine { workers: PythonWorkers::new(2), ..Engine::new(world) };
     let call = |handle: &ToolHandle| -> Result<(), Error> {
-        let cancel = Cancel::default();
+        let cancel = CancellationToken::default();
         let envelope = handle.call(
             values,
             &engine,

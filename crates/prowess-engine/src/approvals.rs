@@ -5,12 +5,12 @@ mod wire;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use prowess_files::whole::{self, MOST_SMALL_BYTES, WriteOptions};
+use prowess_files::atomic::{self, MAX_SMALL_FILE_BYTES, WriteOptions};
 use prowess_files::{private, with_lock};
 use prowess_policy::{Approval, Approvals};
 
 use crate::platform;
-use crate::world::State;
+use crate::world::StateFolders;
 
 /// Where approvals are kept: a file of the user by default, a database behind a server.
 ///
@@ -18,16 +18,16 @@ use crate::world::State;
 /// an implementation may wait for a database there.
 pub trait ApprovalStore: Send + Sync {
     /// What is approved now.
-    fn load(&self) -> Result<Approvals, StoreError>;
+    fn load(&self) -> Result<Approvals, ApprovalStoreError>;
 
     /// Adds an approval.
-    fn add(&self, approval: Approval) -> Result<(), StoreError>;
+    fn add(&self, approval: Approval) -> Result<(), ApprovalStoreError>;
 
     /// Revokes the approvals of a skill, or everything that lets one of its tools run; gives what was revoked.
-    fn revoke(&self, skill: &str, tool: Option<&str>) -> Result<Vec<Approval>, StoreError>;
+    fn revoke(&self, skill: &str, tool: Option<&str>) -> Result<Vec<Approval>, ApprovalStoreError>;
 
     /// Revokes all approvals; gives what was revoked.
-    fn revoke_all(&self) -> Result<Vec<Approval>, StoreError>;
+    fn revoke_all(&self) -> Result<Vec<Approval>, ApprovalStoreError>;
 
     /// A text that changes with every change of the approvals. Without one, no decision outlives its call.
     fn revision(&self) -> Option<String> {
@@ -43,7 +43,7 @@ pub struct FileApprovals {
 
 /// Why the approvals can't be used.
 #[derive(Debug, thiserror::Error)]
-pub enum StoreError {
+pub enum ApprovalStoreError {
     /// The file can't be read or written.
     #[error("cannot use `{}`: {source}", .path.display())]
     File {
@@ -53,7 +53,7 @@ pub enum StoreError {
         source: io::Error,
     },
     /// Somebody else could have written the file, or it can't be read.
-    #[error("the approvals in `{}` do not count: {source}; if all of them are yours, `chmod 600` it", .path.display())]
+    #[error("the approvals in `{}` are ignored: {source}; if you trust the file, run `chmod 600` on it", .path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
@@ -61,7 +61,7 @@ pub enum StoreError {
         source: io::Error,
     },
     /// The file holds something else.
-    #[error("`{}` does not hold approvals: {reason}", .path.display())]
+    #[error("`{}` is not a valid file of approvals: {reason}", .path.display())]
     Content {
         /// The file.
         path: PathBuf,
@@ -70,19 +70,19 @@ pub enum StoreError {
     },
 }
 
-impl StoreError {
+impl ApprovalStoreError {
     /// What to do next.
     pub fn hint(&self) -> &'static str {
         match self {
             // The file is sound, and without it every answer would be lost.
-            StoreError::File { source, .. } => match source.kind() {
+            ApprovalStoreError::File { source, .. } => match source.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                    "make room on that disk, and try again"
+                    "free some space on that disk and try again"
                 }
-                _ => "make the file and its folder writable for you, and try again",
+                _ => "make the file and its folder writable and try again",
             },
-            StoreError::Foreign { .. } | StoreError::Content { .. } => {
-                "move the file away: you will be asked again"
+            ApprovalStoreError::Foreign { .. } | ApprovalStoreError::Content { .. } => {
+                "move the file away; you will be asked for approval again"
             }
         }
     }
@@ -103,7 +103,7 @@ impl From<io::Error> for Failure {
 
 impl FileApprovals {
     /// The approvals of a user.
-    pub fn of(state: &State) -> Self {
+    pub fn of(state: &StateFolders) -> Self {
         Self { path: state.data.join("approvals.json") }
     }
 
@@ -112,11 +112,11 @@ impl FileApprovals {
         &self.path
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut Approvals) -> T) -> Result<T, StoreError> {
+    fn change<T>(&self, change: impl FnOnce(&mut Approvals) -> T) -> Result<T, ApprovalStoreError> {
         let changed = with_lock(&self.path, || {
             let mut approvals = self.read()?;
             let result = change(&mut approvals);
-            whole::write(&self.path, wire::write(&approvals).as_bytes(), WriteOptions::PRIVATE)?;
+            atomic::write(&self.path, wire::write(&approvals).as_bytes(), WriteOptions::PRIVATE)?;
             Ok(result)
         });
         changed.map_err(|failure| self.error(failure))
@@ -125,45 +125,45 @@ impl FileApprovals {
     fn read(&self) -> Result<Approvals, Failure> {
         // Whoever writes this file answers for the user.
         let text =
-            private::read_own_text(&self.path, MOST_SMALL_BYTES).map_err(|error| {
-                match error.kind() {
+            private::read_own_text(&self.path, MAX_SMALL_FILE_BYTES).map_err(
+                |error| match error.kind() {
                     io::ErrorKind::PermissionDenied if self.path.exists() => {
                         Failure::Foreign(error)
                     }
                     _ => Failure::File(error),
-                }
-            })?;
+                },
+            )?;
         match text {
             Some(text) => wire::read(&text).map_err(Failure::Content),
             None => Ok(Approvals::default()),
         }
     }
 
-    fn error(&self, failure: Failure) -> StoreError {
+    fn error(&self, failure: Failure) -> ApprovalStoreError {
         let path = self.path.clone();
         match failure {
-            Failure::File(source) => StoreError::File { path, source },
-            Failure::Foreign(source) => StoreError::Foreign { path, source },
-            Failure::Content(reason) => StoreError::Content { path, reason },
+            Failure::File(source) => ApprovalStoreError::File { path, source },
+            Failure::Foreign(source) => ApprovalStoreError::Foreign { path, source },
+            Failure::Content(reason) => ApprovalStoreError::Content { path, reason },
         }
     }
 }
 
 impl ApprovalStore for FileApprovals {
     /// Nothing is approved when there is no file yet.
-    fn load(&self) -> Result<Approvals, StoreError> {
+    fn load(&self) -> Result<Approvals, ApprovalStoreError> {
         self.read().map_err(|failure| self.error(failure))
     }
 
-    fn add(&self, approval: Approval) -> Result<(), StoreError> {
+    fn add(&self, approval: Approval) -> Result<(), ApprovalStoreError> {
         self.change(|approvals| approvals.add(approval))
     }
 
-    fn revoke(&self, skill: &str, tool: Option<&str>) -> Result<Vec<Approval>, StoreError> {
+    fn revoke(&self, skill: &str, tool: Option<&str>) -> Result<Vec<Approval>, ApprovalStoreError> {
         self.change(|approvals| approvals.revoke(skill, tool))
     }
 
-    fn revoke_all(&self) -> Result<Vec<Approval>, StoreError> {
+    fn revoke_all(&self) -> Result<Vec<Approval>, ApprovalStoreError> {
         self.change(|approvals| std::mem::take(approvals).records().to_vec())
     }
 

@@ -1,7 +1,7 @@
 //! Who is asked, when a decision is a question.
 
 use prowess_core::{BoxFuture, RunId};
-use prowess_policy::{Line, Places, Remember};
+use prowess_policy::{Line, Remember, RunFolders};
 
 /// A question with everything that has to be shown before it can be answered (GIB §6.3). It is plain data.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct ApprovalRequest {
     /// What the skill says about itself.
     pub description: String,
     /// The folders of the skill and of the project.
-    pub places: Option<Places>,
+    pub places: Option<RunFolders>,
     /// Program and arguments, exactly as they will be started.
     pub command: Vec<String>,
     /// Values that the program may take for options (NEG-12): parameter and value.
@@ -43,7 +43,7 @@ impl ApprovalRequest {
 
 /// What came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reply {
+pub enum ApprovalReply {
     /// Yes, for so long.
     Yes(Remember),
     /// No.
@@ -55,11 +55,11 @@ pub enum Reply {
 /// Somebody who is asked and waited for: a person at a terminal.
 pub trait Approver: Send {
     /// Asks, and waits for the answer.
-    fn ask(&mut self, request: &ApprovalRequest) -> Reply;
+    fn ask(&mut self, request: &ApprovalRequest) -> ApprovalReply;
 }
 
 impl<A: Approver + ?Sized> Approver for &mut A {
-    fn ask(&mut self, request: &ApprovalRequest) -> Reply {
+    fn ask(&mut self, request: &ApprovalRequest) -> ApprovalReply {
         (**self).ask(request)
     }
 }
@@ -67,15 +67,15 @@ impl<A: Approver + ?Sized> Approver for &mut A {
 /// Somebody who is asked and answers later, while other work goes on: over HTTP, through a host agent.
 pub trait AsyncApprover: Send {
     /// Asks. The future is dropped when the run is cancelled.
-    fn ask<'a>(&'a mut self, request: &'a ApprovalRequest) -> BoxFuture<'a, Reply>;
+    fn ask<'a>(&'a mut self, request: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalReply>;
 }
 
 /// Lets a workflow ask an [`Approver`]. The thread waits for the answer, which suits a program with one user.
 #[derive(Debug)]
-pub struct Blocking<A>(pub A);
+pub struct BlockingApprover<A>(pub A);
 
-impl<A: Approver> AsyncApprover for Blocking<A> {
-    fn ask<'a>(&'a mut self, request: &'a ApprovalRequest) -> BoxFuture<'a, Reply> {
+impl<A: Approver> AsyncApprover for BlockingApprover<A> {
+    fn ask<'a>(&'a mut self, request: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalReply> {
         let reply = self.0.ask(request);
         Box::pin(std::future::ready(reply))
     }
@@ -86,7 +86,7 @@ impl<A: Approver> AsyncApprover for Blocking<A> {
 pub struct NoApprover;
 
 impl Approver for NoApprover {
-    fn ask(&mut self, _request: &ApprovalRequest) -> Reply {
-        Reply::Nobody
+    fn ask(&mut self, _request: &ApprovalRequest) -> ApprovalReply {
+        ApprovalReply::Nobody
     }
 }

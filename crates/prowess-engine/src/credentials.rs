@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use prowess_files::private::is_private;
 use prowess_policy::scope::{HostName, HostPattern, HostScope, VariableName};
-use prowess_secrets::{LONGEST, Placeholder, PlaceholderError, Secret};
+use prowess_secrets::{MAX_SECRET_BYTES, Placeholder, PlaceholderError, Secret};
 
 use crate::world::World;
 
@@ -46,7 +46,9 @@ impl Credential {
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialError {
     /// Not `NAME=HOST`.
-    #[error("`{0}` binds no credential: write `NAME=HOST`, such as `GITHUB_TOKEN=api.github.com`")]
+    #[error(
+        "`{0}` is not a credential binding: write `NAME=HOST`, such as `GITHUB_TOKEN=api.github.com`"
+    )]
     Form(String),
     /// The name can be no variable of a tool.
     #[error("{0}")]
@@ -102,9 +104,7 @@ pub enum CredentialError {
         host: String,
     },
     /// A variable that could not be kept out of the output.
-    #[error(
-        "the variable `{name}` has {length} bytes, which is too long to be kept out of the output"
-    )]
+    #[error("the variable `{name}` has {length} bytes, which is too long to redact in the output")]
     Long {
         /// The variable.
         name: String,
@@ -138,13 +138,13 @@ impl CredentialError {
                 file.display()
             )],
             CredentialError::File { file, .. } => {
-                vec![format!("make it a file of yours alone: `chmod 600 {}`", file.display())]
+                vec![format!("make the file private: `chmod 600 {}`", file.display())]
             }
             CredentialError::NotGranted { host, .. } => vec![format!(
                 "the skill has to declare the host, as in `permissions: [\"network:read:{host}\"]`"
             )],
             CredentialError::Long { name, .. } => {
-                vec![format!("unset `{name}`, and grant a file that holds the value")]
+                vec![format!("unset `{name}` and grant a file that contains the value")]
             }
             CredentialError::Form(_)
             | CredentialError::Name(_)
@@ -225,10 +225,10 @@ fn kept(name: &str, path: &Path) -> Result<String, CredentialError> {
         return Err(wrong("it is not a file".to_owned()));
     }
     if !is_private(&data) {
-        return Err(wrong("others may read or change it".to_owned()));
+        return Err(wrong("other users may read or change it".to_owned()));
     }
     let mut value = String::new();
-    let most = LONGEST as u64 + 1;
+    let most = MAX_SECRET_BYTES as u64 + 1;
     file.take(most).read_to_string(&mut value).map_err(|error| wrong(error.to_string()))?;
     Ok(value)
 }

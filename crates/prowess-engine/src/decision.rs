@@ -1,6 +1,6 @@
 //! From a prepared call to a run: the policy's yes, a question that can wait for its answer, or a refusal.
 //!
-//! A decision is made once, by [`Prepared::decide`]. Where it is a question, the [`PendingRun`] owns everything that the
+//! A decision is made once, by [`PreparedCall::decide`]. Where it is a question, the [`PendingRun`] owns everything that the
 //! run needs: it can be kept by its id, shown, answered later or dropped. [`approve`] is the same for a caller that waits
 //! for the answer, as a terminal does.
 
@@ -15,8 +15,8 @@ use crate::clock::{Clock, SystemClock};
 use crate::error::RunError;
 use crate::handle::{Slot, WarmCall};
 use crate::pending::PendingRun;
-use crate::prepare::Prepared;
-use crate::run::{self, Cancel};
+use crate::prepare::PreparedCall;
+use crate::run::{self, CancellationToken};
 use crate::tool::python::PythonWorkers;
 use crate::world::World;
 
@@ -56,7 +56,7 @@ pub enum Consent {
 
 /// What was decided about a call.
 #[derive(Debug)]
-pub enum Verdict {
+pub enum RunDecision {
     /// It may run.
     Ready(ReadyRun),
     /// Somebody has to be asked.
@@ -65,43 +65,43 @@ pub enum Verdict {
     Denied(Box<Denied>),
 }
 
-impl Prepared {
+impl PreparedCall {
     /// Decides about the call. The approvals are read, which may block.
-    pub fn decide(self, engine: &Engine, consent: Consent) -> Result<Verdict, RunError> {
+    pub fn decide(self, engine: &Engine, consent: Consent) -> Result<RunDecision, RunError> {
         decide(self, engine, consent, None)
     }
 }
 
 /// Decides about a call. A run that goes well is remembered in the slot, for the next call of the tool.
 pub(crate) fn decide(
-    prepared: Prepared,
+    prepared: PreparedCall,
     engine: &Engine,
     consent: Consent,
     slot: Option<Slot>,
-) -> Result<Verdict, RunError> {
+) -> Result<RunDecision, RunError> {
     let approvals = engine.approvals.load()?;
     let question = match prepared.policy_decision(&approvals) {
         Decision::Allow(allowed) => {
-            return Ok(Verdict::Ready(ReadyRun::new(prepared, allowed, engine, slot)));
+            return Ok(RunDecision::Ready(ReadyRun::new(prepared, allowed, engine, slot)));
         }
-        Decision::Deny(denied) => return Ok(Verdict::Denied(Box::new(denied))),
+        Decision::Deny(denied) => return Ok(RunDecision::Denied(Box::new(denied))),
         Decision::Ask(question) => question,
     };
     let question = match consent {
         Consent::None => question,
         Consent::InAdvance => match question.approve_in_advance() {
             Ok(allowed) => {
-                return Ok(Verdict::Ready(ReadyRun::new(prepared, allowed, engine, slot)));
+                return Ok(RunDecision::Ready(ReadyRun::new(prepared, allowed, engine, slot)));
             }
             Err(question) => *question,
         },
     };
-    Ok(Verdict::Ask(Box::new(PendingRun::new(prepared, question, engine, slot)?)))
+    Ok(RunDecision::Ask(Box::new(PendingRun::new(prepared, question, engine, slot)?)))
 }
 
 /// Decides about a call and waits for the answer where somebody has to be asked: for terminals.
 pub fn approve(
-    prepared: Prepared,
+    prepared: PreparedCall,
     engine: &Engine,
     consent: Consent,
     approver: &mut dyn Approver,
@@ -109,13 +109,13 @@ pub fn approve(
     prepared.decide(engine, consent)?.answered(approver)
 }
 
-impl Verdict {
+impl RunDecision {
     /// The run that may start, after the question was asked where there is one.
     pub fn answered(self, approver: &mut dyn Approver) -> Result<ReadyRun, RunError> {
         match self {
-            Verdict::Ready(ready) => Ok(ready),
-            Verdict::Denied(denied) => Err(RunError::Denied(denied)),
-            Verdict::Ask(pending) => {
+            RunDecision::Ready(ready) => Ok(ready),
+            RunDecision::Denied(denied) => Err(RunError::Denied(denied)),
+            RunDecision::Ask(pending) => {
                 let reply = approver.ask(pending.request());
                 pending.answer(reply)
             }
@@ -133,7 +133,7 @@ pub struct ReadyRun {
 /// A prepared call with its permission.
 #[derive(Debug)]
 struct PreparedRun {
-    prepared: Prepared,
+    prepared: PreparedCall,
     allowed: Allowed,
     /// Where the decision is left for the next call of the tool.
     slot: Option<Slot>,
@@ -149,7 +149,7 @@ enum Start {
 
 impl ReadyRun {
     pub(crate) fn new(
-        prepared: Prepared,
+        prepared: PreparedCall,
         allowed: Allowed,
         engine: &Engine,
         slot: Option<Slot>,
@@ -166,7 +166,7 @@ impl ReadyRun {
     ///
     /// The skill's files and programs are compared with what was decided about here, at the last moment before the start:
     /// between the decision and now a question may have waited for hours, and the run in a queue.
-    pub fn run(self, cancel: &Cancel, sink: &mut dyn FnMut(&Event)) -> Envelope {
+    pub fn run(self, cancel: &CancellationToken, sink: &mut dyn FnMut(&Event)) -> Envelope {
         match self.start {
             Start::Warm(call) => call.run(&self.workers, cancel, sink),
             Start::Prepared(run) => {
@@ -182,7 +182,7 @@ impl ReadyRun {
     }
 
     /// The call and the permission, for loading, which runs something else than the call.
-    pub(crate) fn into_parts(self) -> Option<(Prepared, Allowed)> {
+    pub(crate) fn into_parts(self) -> Option<(PreparedCall, Allowed)> {
         match self.start {
             Start::Prepared(run) => Some((run.prepared, run.allowed)),
             Start::Warm(_) => None,

@@ -11,11 +11,11 @@ use sha2::{Digest as _, Sha256};
 use crate::platform;
 
 /// A skill with more files than this is not a skill.
-const MOST_FILES: usize = 10_000;
+const MAX_FILES: usize = 10_000;
 /// All files together; a package may have 50 MB (R9).
-const MOST_BYTES: u64 = 512 << 20;
+const MAX_BYTES: u64 = 512 << 20;
 /// Of a skill with more files it is not told which one has changed: an approval is a record and no archive.
-const MOST_LISTED: usize = 256;
+const MAX_LISTED: usize = 256;
 /// R25: never content.
 const SIDECAR: &str = "SKILL.md.lock";
 /// Of a skill that is a repository, git's own folder. Every commit changes it, and nothing in it can be started
@@ -24,7 +24,7 @@ pub(crate) const REPOSITORY: &str = ".git";
 
 /// Why a skill has no digest.
 #[derive(Debug, thiserror::Error)]
-pub enum DigestError {
+pub enum SkillDigestError {
     /// A file can't be read.
     #[error("cannot read `{}`: {source}", .path.display())]
     Read {
@@ -34,13 +34,13 @@ pub enum DigestError {
         source: io::Error,
     },
     /// A link leads out of the skill, or nowhere (NEG-15).
-    #[error("`{}` is a symbolic link that does not lead to a file of the skill", .0.display())]
+    #[error("`{}` is a symbolic link that does not point to a file of the skill", .0.display())]
     LeavesSkill(PathBuf),
     /// Neither file nor folder nor link.
     #[error("`{}` is neither a file nor a folder", .0.display())]
     Special(PathBuf),
     /// Too many or too much.
-    #[error("`{}` holds more than {} files or more than {} MiB", .0.display(), MOST_FILES, MOST_BYTES >> 20)]
+    #[error("`{}` contains more than {} files or more than {} MiB", .0.display(), MAX_FILES, MAX_BYTES >> 20)]
     TooLarge(PathBuf),
 }
 
@@ -54,12 +54,12 @@ enum Entry {
 ///
 /// Names are hashed in the order of their bytes, each with its kind, so that renaming, moving, `chmod +x` and turning a
 /// file into a link all change the digest. Folders count through their files only.
-pub fn of_skill(place: &Path) -> Result<Digest, DigestError> {
+pub fn of_skill(place: &Path) -> Result<Digest, SkillDigestError> {
     hash(place, None).map(|(digest, _)| digest)
 }
 
 /// The same, and what is in the files one by one, unless there are many.
-pub(crate) fn of_skill_and_files(place: &Path) -> Result<(Digest, FileHashes), DigestError> {
+pub(crate) fn of_skill_and_files(place: &Path) -> Result<(Digest, FileHashes), SkillDigestError> {
     hash(place, None)
 }
 
@@ -75,7 +75,7 @@ pub(crate) struct Snapshot {
 pub(crate) fn snapshot(
     folder: &Path,
     most: u64,
-) -> Result<(Digest, Option<Snapshot>), DigestError> {
+) -> Result<(Digest, Option<Snapshot>), SkillDigestError> {
     let mut copier = Copier { most, taken: 0, snapshot: Snapshot::default(), links: Vec::new() };
     let (digest, _) = hash(folder, Some(&mut copier))?;
     Ok((digest, copier.finish()))
@@ -131,8 +131,8 @@ impl Copier {
 fn hash(
     place: &Path,
     mut copier: Option<&mut Copier>,
-) -> Result<(Digest, FileHashes), DigestError> {
-    let read = |path: &Path, source| DigestError::Read { path: path.to_owned(), source };
+) -> Result<(Digest, FileHashes), SkillDigestError> {
+    let read = |path: &Path, source| SkillDigestError::Read { path: path.to_owned(), source };
     let root = place.canonicalize().map_err(|source| read(place, source))?;
     let entries = if root.is_dir() {
         entries_below(&root)?
@@ -149,7 +149,7 @@ fn hash(
     let mut total = 0;
     let mut files = FileHashes::new();
     let mut list = |name: &[u8], what: String| {
-        if entries.len() <= MOST_LISTED {
+        if entries.len() <= MAX_LISTED {
             files.insert(String::from_utf8_lossy(name).into_owned(), what);
         }
     };
@@ -170,14 +170,14 @@ fn hash(
                 let most_kept = copier.as_ref().map_or(0, |copier| copier.room());
                 let mut kept = Vec::new();
                 let (content, length) =
-                    hash_file(path, MOST_BYTES - total + 1, most_kept, &mut kept)
+                    hash_file(path, MAX_BYTES - total + 1, most_kept, &mut kept)
                         .map_err(|source| read(path, source))?;
                 if let Some(copier) = copier.as_deref_mut() {
                     copier.file(&inside(&root, path), kept, length);
                 }
                 total += length;
-                if total > MOST_BYTES {
-                    return Err(DigestError::TooLarge(root));
+                if total > MAX_BYTES {
+                    return Err(SkillDigestError::TooLarge(root));
                 }
                 hasher.update(content);
                 let kind = if *executable { "x" } else { "f" };
@@ -194,8 +194,8 @@ pub(crate) fn of_file(path: &Path) -> io::Result<String> {
 }
 
 /// Everything below a folder that is no folder, by its relative path.
-fn entries_below(root: &Path) -> Result<BTreeMap<Vec<u8>, (PathBuf, Entry)>, DigestError> {
-    let read = |path: &Path, source| DigestError::Read { path: path.to_owned(), source };
+fn entries_below(root: &Path) -> Result<BTreeMap<Vec<u8>, (PathBuf, Entry)>, SkillDigestError> {
+    let read = |path: &Path, source| SkillDigestError::Read { path: path.to_owned(), source };
     let mut found = BTreeMap::new();
     let mut open = vec![root.to_owned()];
     while let Some(folder) = open.pop() {
@@ -216,7 +216,7 @@ fn entries_below(root: &Path) -> Result<BTreeMap<Vec<u8>, (PathBuf, Entry)>, Dig
                 // What it leads to is hashed where it lies, so it has to lie inside.
                 let inside = path.canonicalize().is_ok_and(|real| real.starts_with(root));
                 if !inside {
-                    return Err(DigestError::LeavesSkill(path));
+                    return Err(SkillDigestError::LeavesSkill(path));
                 }
                 Entry::Link(fs::read_link(&path).map_err(|source| read(&path, source))?)
             } else if kind.is_file() {
@@ -224,11 +224,11 @@ fn entries_below(root: &Path) -> Result<BTreeMap<Vec<u8>, (PathBuf, Entry)>, Dig
                     platform::is_executable(&path).map_err(|source| read(&path, source))?;
                 Entry::File { executable }
             } else {
-                return Err(DigestError::Special(path));
+                return Err(SkillDigestError::Special(path));
             };
             found.insert(name, (path, entry));
-            if found.len() > MOST_FILES {
-                return Err(DigestError::TooLarge(root.to_owned()));
+            if found.len() > MAX_FILES {
+                return Err(SkillDigestError::TooLarge(root.to_owned()));
             }
         }
     }

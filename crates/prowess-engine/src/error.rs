@@ -2,19 +2,19 @@
 
 use std::path::PathBuf;
 
-use prowess_format::eligibility::Missing;
+use prowess_format::eligibility::MissingRequirement;
 use prowess_policy::{Denial, Denied};
 
-use crate::approvals::StoreError;
+use crate::approvals::ApprovalStoreError;
 use crate::credentials::CredentialError;
-use crate::digest::DigestError;
-use crate::inputs::{self, InputError};
+use crate::digest::SkillDigestError;
+use crate::inputs::{self, ToolInputError};
 use crate::lower::FileError;
-use crate::programs::ProgramError;
+use crate::programs::ProgramLookupError;
 use crate::tool::openclaw::HandlerError;
 use crate::tool::python::LoadError;
 use prowess_core::{
-    Envelope, NOT_EXECUTABLE, NOT_FOUND, Outcome, Problem, ProblemKind, REFUSED, Remedy,
+    Envelope, NOT_EXECUTABLE, NOT_FOUND, Problem, ProblemKind, REFUSED, Remedy, RunOutcome,
 };
 
 /// The code of wrong arguments.
@@ -29,7 +29,7 @@ pub enum RunError {
         /// The tool.
         tool: String,
         /// Everything that is wrong.
-        errors: Vec<InputError>,
+        errors: Vec<ToolInputError>,
     },
     /// The machine lacks what the skill needs (SRT §4.6).
     #[error("`{skill}` can't run here: {}", joined(.missing))]
@@ -37,17 +37,17 @@ pub enum RunError {
         /// The skill.
         skill: String,
         /// Everything that is missing.
-        missing: Vec<Missing>,
+        missing: Vec<MissingRequirement>,
     },
     /// A program is not there, or can't be executed.
     #[error(transparent)]
-    Program(#[from] ProgramError),
+    Program(#[from] ProgramLookupError),
     /// The skill's digest can't be computed.
     #[error("can't compute the skill's digest: {0}")]
-    Digest(#[from] DigestError),
+    Digest(#[from] SkillDigestError),
     /// The skill's folder holds what no tool may see, and a tool sees all of its skill's folder.
     #[error(
-        "the skill's folder `{}` holds `{}`, which no tool may see", .folder.display(), .place.display()
+        "the skill's folder `{}` contains `{}`, which no tool may access", .folder.display(), .place.display()
     )]
     SkillFolder {
         /// The folder.
@@ -61,7 +61,7 @@ pub enum RunError {
     /// A grant for a database behind a server: nothing here can tell reading from changing, or one database from another
     /// (attack sandbox-G02).
     #[error(
-        "`{skill}` asks for the database `{database}`, and nothing here can hold it to that: a sandbox sees connections, no statements"
+        "`{skill}` requests the database `{database}`, which can't be enforced: a sandbox sees connections, not statements"
     )]
     Database {
         /// The skill.
@@ -100,20 +100,20 @@ pub enum RunError {
     #[error("`{0}` was not approved")]
     Declined(String),
     /// The question waited too long for its answer.
-    #[error("the question about `{0}` has expired: nothing was run")]
+    #[error("the approval request for `{0}` has expired: nothing was run")]
     Expired(String),
     /// Something else is there than what was decided about (attack sandbox-G07).
     #[error("{0} changed while it was being approved: nothing was run")]
     Changed(&'static str),
     /// The approvals can't be used.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(#[from] ApprovalStoreError),
     /// Files can't be opened to the tool as granted.
     #[error(transparent)]
     Files(#[from] FileError),
     /// The walls can't be built.
     #[error(transparent)]
-    Sandbox(#[from] prowess_sandbox::Error),
+    Sandbox(#[from] prowess_sandbox::SandboxError),
     /// A credential can't be used, or a key not be kept out of the output.
     #[error(transparent)]
     Credential(#[from] CredentialError),
@@ -130,23 +130,23 @@ impl From<LoadError> for RunError {
 
 impl RunError {
     /// What it comes to (GIB §9.3).
-    pub fn outcome(&self) -> Outcome {
+    pub fn outcome(&self) -> RunOutcome {
         match self {
-            RunError::Inputs { errors, .. } if errors.iter().any(InputError::is_missing) => {
-                Outcome::MissingParameter
+            RunError::Inputs { errors, .. } if errors.iter().any(ToolInputError::is_missing) => {
+                RunOutcome::MissingParameter
             }
-            RunError::Inputs { .. } => Outcome::InvalidParameter,
-            RunError::Credential(error) if error.is_usage() => Outcome::InvalidParameter,
-            RunError::Program(ProgramError::NotFound { .. })
-            | RunError::Sandbox(prowess_sandbox::Error::NotFound(_)) => Outcome::NotFound,
+            RunError::Inputs { .. } => RunOutcome::InvalidParameter,
+            RunError::Credential(error) if error.is_usage() => RunOutcome::InvalidParameter,
+            RunError::Program(ProgramLookupError::NotFound { .. })
+            | RunError::Sandbox(prowess_sandbox::SandboxError::NotFound(_)) => RunOutcome::NotFound,
             RunError::Requirements { missing, .. }
-                if missing.iter().any(Missing::is_for_starting) =>
+                if missing.iter().any(MissingRequirement::is_for_starting) =>
             {
-                Outcome::NotFound
+                RunOutcome::NotFound
             }
-            RunError::Program(ProgramError::NotExecutable { .. })
-            | RunError::Sandbox(prowess_sandbox::Error::NotExecutable { .. }) => {
-                Outcome::NotExecutable
+            RunError::Program(ProgramLookupError::NotExecutable { .. })
+            | RunError::Sandbox(prowess_sandbox::SandboxError::NotExecutable { .. }) => {
+                RunOutcome::NotExecutable
             }
             RunError::Requirements { .. }
             | RunError::Digest(_)
@@ -165,16 +165,16 @@ impl RunError {
             | RunError::Files(_)
             | RunError::Sandbox(_)
             | RunError::Credential(_)
-            | RunError::Network(_) => Outcome::Refused,
+            | RunError::Network(_) => RunOutcome::Refused,
         }
     }
 
     /// The code for a caller.
     pub fn exit_code(&self) -> i32 {
         match self.outcome() {
-            Outcome::MissingParameter | Outcome::InvalidParameter => USAGE,
-            Outcome::NotFound => NOT_FOUND,
-            Outcome::NotExecutable => NOT_EXECUTABLE,
+            RunOutcome::MissingParameter | RunOutcome::InvalidParameter => USAGE,
+            RunOutcome::NotFound => NOT_FOUND,
+            RunOutcome::NotExecutable => NOT_EXECUTABLE,
             _ => REFUSED,
         }
     }
@@ -185,7 +185,7 @@ impl RunError {
         let all = |texts: Vec<String>| texts.into_iter().map(Remedy::Advice).collect();
         match self {
             RunError::Inputs { errors, .. } => {
-                inputs::give(errors.iter().filter_map(InputError::parameter))
+                inputs::give(errors.iter().filter_map(ToolInputError::parameter))
             }
             RunError::Denied(denied) => denied.reasons().iter().map(about_denial).collect(),
             RunError::Requirements { .. } => {
@@ -193,23 +193,23 @@ impl RunError {
             }
             RunError::NobodyToAsk { in_advance: true, .. } => vec![Remedy::Approve],
             RunError::NobodyToAsk { in_advance: false, .. } => vec![Remedy::ApproveInPerson],
-            RunError::Sandbox(prowess_sandbox::Error::Unenforceable { remedy, .. }) => {
+            RunError::Sandbox(prowess_sandbox::SandboxError::Unenforceable { remedy, .. }) => {
                 vec![Remedy::Advice(remedy.clone()), Remedy::Diagnose]
             }
-            RunError::Sandbox(prowess_sandbox::Error::HardLink { .. }) => {
-                advice("give the file here a copy of its own, or grant a folder without it")
+            RunError::Sandbox(prowess_sandbox::SandboxError::HardLink { .. }) => {
+                advice("replace the file with a copy, or grant a folder without it")
             }
             RunError::Database { .. } => all(vec![
-                "give the tool a user of that database with just these rights, and ask for its server instead: `network:write:HOST`".to_owned(),
+                "create a database user with just these rights, and request its server instead: `network:write:HOST`".to_owned(),
                 "a database in a file is granted as a file: `filesystem:read:./data.db`".to_owned(),
             ]),
             RunError::Store(error) => advice(error.hint()),
             RunError::SkillFolder { .. } => {
-                advice("put the skill into a folder of its own, with nothing else in it")
+                advice("put the skill into a folder of its own that contains nothing else")
             }
             RunError::Handler(error) => all(vec![error.hint()]),
             RunError::Dependency { .. } => {
-                advice("put it beside the skill, in a folder of its name; nothing has been started")
+                advice("put it next to the skill, in a folder of its name; nothing has been started")
             }
             RunError::Load(error) => error.remedies.clone(),
             RunError::Credential(error) => all(error.hints()),
@@ -262,11 +262,11 @@ pub(crate) fn about_denial(denial: &Denial) -> Remedy {
             Remedy::SetMode(declared.first().map_or("Global", String::as_str).to_owned())
         }
         Denial::OwnMachine(_) => Remedy::Advice(
-            "the skill has to leave that out: a server is reached under a public name only"
+            "the skill must not request it: only servers with public names can be accessed"
                 .to_owned(),
         ),
         Denial::Refused(_) | Denial::ProgramNotGranted(_) => {
-            Remedy::Advice("no approval allows that: the skill has to be changed".to_owned())
+            Remedy::Advice("no approval allows this; the skill has to be changed".to_owned())
         }
     }
 }

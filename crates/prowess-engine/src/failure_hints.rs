@@ -61,7 +61,7 @@ fn about_programs(said: &str, exit_code: i32, images: &Images, world: &World) ->
     } else if hints.is_empty() {
         // What a shell ends with when it finds no program.
         hints.push(
-            "it may have started a program that it does not see: declare those that it starts, as in `permissions: [\"shell:execute:git,sort\"]`"
+            "it may have called a program that the sandbox does not provide; declare the programs that it starts, as in `permissions: [\"shell:execute:git,sort\"]`"
                 .to_owned(),
         );
     }
@@ -104,9 +104,11 @@ fn about_place(world: &World) -> Option<String> {
         return None;
     }
     Some(if world.working_directory == world.home {
-        format!("it ran in your home `{place}`, because no repository is around `{current}`")
+        format!(
+            "it ran in your home directory `{place}`, because `{current}` is not in a repository"
+        )
     } else {
-        format!("it ran in `{place}`, the root of the repository around `{current}`")
+        format!("it ran in `{place}`, the root of the repository that contains `{current}`")
     })
 }
 

@@ -3,18 +3,19 @@
 use std::time::Duration;
 
 use prowess_core::{
-    Decoder, Envelope, Event, INTERRUPTED, Outcome, Remedy, SIGNALLED, Stream, TIMED_OUT,
+    Envelope, Event, INTERRUPTED, Remedy, RunOutcome, SIGNALLED, StandardStream, TIMED_OUT,
+    Utf8Decoder,
 };
-use prowess_sandbox::{Capture, How, Written};
+use prowess_sandbox::{Capture, ExitReason, WriteLimit};
 
 /// How much of standard output is parsed as JSON. More is a file and not an answer.
-const MOST_PARSED: usize = 4 << 20;
+const MAX_PARSED: usize = 4 << 20;
 
 /// How a program ended, for a reader who does not know sandboxes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ending {
+pub struct RunEnding {
     /// What it came to.
-    pub outcome: Outcome,
+    pub outcome: RunOutcome,
     /// The code for a caller.
     pub exit_code: i32,
     /// What went wrong.
@@ -24,51 +25,51 @@ pub struct Ending {
 const SIGKILL: i32 = 9;
 const SIGXCPU: i32 = 24;
 
-impl Ending {
+impl RunEnding {
     /// What has not been put right after a run is no success, whatever the tool says.
     pub(crate) fn fail(&mut self, failure: Option<String>) {
-        if let Some(failure) = failure.filter(|_| self.outcome == Outcome::Success) {
-            *self = Self { outcome: Outcome::Failed, exit_code: 1, error: Some(failure) };
+        if let Some(failure) = failure.filter(|_| self.outcome == RunOutcome::Success) {
+            *self = Self { outcome: RunOutcome::Failed, exit_code: 1, error: Some(failure) };
         }
     }
 
     /// What an end means. `successes` are codes other than 0 that the tool's author calls a success.
-    pub fn of(how: How, time: Duration, successes: &[i32]) -> Self {
+    pub fn of(how: ExitReason, time: Duration, successes: &[i32]) -> Self {
         let (outcome, exit_code, error) = match how {
-            How::Exited(code) if code == 0 || successes.contains(&code) => {
-                return Self { outcome: Outcome::Success, exit_code: code, error: None };
+            ExitReason::Exited(code) if code == 0 || successes.contains(&code) => {
+                return Self { outcome: RunOutcome::Success, exit_code: code, error: None };
             }
-            How::Exited(code) => {
-                (Outcome::Failed, code, format!("Command failed with exit code {code}"))
+            ExitReason::Exited(code) => {
+                (RunOutcome::Failed, code, format!("Command failed with exit code {code}"))
             }
-            How::Signalled(SIGXCPU) => {
-                let error = "Command computed for longer than it may";
-                (Outcome::Failed, SIGNALLED + SIGXCPU, error.to_owned())
+            ExitReason::Signalled(SIGXCPU) => {
+                let error = "Command exceeded its CPU time limit";
+                (RunOutcome::Failed, SIGNALLED + SIGXCPU, error.to_owned())
             }
-            How::Signalled(signal) => {
+            ExitReason::Signalled(signal) => {
                 let code = SIGNALLED + signal;
                 let error = format!("Command failed with exit code {code} (signal {signal})");
-                (Outcome::Failed, code, error)
+                (RunOutcome::Failed, code, error)
             }
-            How::TimedOut(code) => {
+            ExitReason::TimedOut(code) => {
                 let own = code.map_or(String::new(), |code| format!(" (it exited with {code})"));
                 let error = format!("Command timed out after {} s{own}", time.as_secs_f64());
-                (Outcome::TimedOut, TIMED_OUT, error)
+                (RunOutcome::TimedOut, TIMED_OUT, error)
             }
-            How::Cancelled(code) => {
+            ExitReason::Cancelled(code) => {
                 let code = code.filter(|code| *code != 0).unwrap_or(INTERRUPTED);
-                (Outcome::Cancelled, code, "Command was cancelled".to_owned())
+                (RunOutcome::Cancelled, code, "Command was cancelled".to_owned())
             }
-            How::OutOfMemory => {
-                let error = "Command needed more memory than it may have";
-                (Outcome::OutOfMemory, SIGNALLED + SIGKILL, error.to_owned())
+            ExitReason::OutOfMemory => {
+                let error = "Command exceeded its memory limit";
+                (RunOutcome::OutOfMemory, SIGNALLED + SIGKILL, error.to_owned())
             }
-            How::TooMuchOutput => {
-                let error = "Command printed more than it may";
-                (Outcome::TooMuchOutput, SIGNALLED + SIGKILL, error.to_owned())
+            ExitReason::TooMuchOutput => {
+                let error = "Command exceeded its output limit";
+                (RunOutcome::TooMuchOutput, SIGNALLED + SIGKILL, error.to_owned())
             }
-            How::TooMuchWritten(written) => {
-                (Outcome::TooMuchWritten, SIGNALLED + SIGKILL, too_much_written(written))
+            ExitReason::TooMuchWritten(written) => {
+                (RunOutcome::TooMuchWritten, SIGNALLED + SIGKILL, too_much_written(written))
             }
         };
         Self { outcome, exit_code, error: Some(error) }
@@ -76,27 +77,28 @@ impl Ending {
 }
 
 /// Which limit it was.
-fn too_much_written(written: Written) -> String {
+fn too_much_written(written: WriteLimit) -> String {
     const MIB: u64 = 1 << 20;
     match written {
-        Written::Bytes(most) => format!(
-            "Command was ended: it added more than {} MiB to the folders it may write",
+        WriteLimit::Bytes(most) => format!(
+            "Command was terminated: it added more than {} MiB to writable folders",
             most / MIB
         ),
-        Written::Entries(most) => format!(
-            "Command was ended: it added more than {most} files to the folders it may write"
-        ),
-        Written::Disk => {
-            "Command was ended: the disk of a folder it may write is nearly full".to_owned()
+        WriteLimit::Entries(most) => {
+            format!("Command was terminated: it added more than {most} files to writable folders")
+        }
+        WriteLimit::Disk => {
+            "Command was terminated: the disk of a writable folder is nearly full".to_owned()
         }
     }
 }
 
 /// What to do about an end, where that is not the tool's own business.
-fn remedies(outcome: Outcome) -> Vec<Remedy> {
+fn remedies(outcome: RunOutcome) -> Vec<Remedy> {
     match outcome {
-        Outcome::TooMuchWritten => vec![Remedy::Advice(
-            "check what it has left there and make room; then let it do less at a time".to_owned(),
+        RunOutcome::TooMuchWritten => vec![Remedy::Advice(
+            "check what it left there and free some space; then let it do less at a time"
+                .to_owned(),
         )],
         _ => Vec::new(),
     }
@@ -104,7 +106,7 @@ fn remedies(outcome: Outcome) -> Vec<Remedy> {
 
 /// Folds events into an envelope, in bounded memory.
 #[derive(Debug, Default)]
-pub struct Fold {
+pub struct EnvelopeFold {
     merged: Capture,
     stdout: Vec<u8>,
     /// Standard output was longer than what is looked at.
@@ -114,7 +116,7 @@ pub struct Fold {
     warnings: Vec<String>,
 }
 
-impl Fold {
+impl EnvelopeFold {
     /// Takes an event.
     pub fn push(&mut self, event: &Event) {
         match event {
@@ -130,17 +132,17 @@ impl Fold {
         }
     }
 
-    fn output(&mut self, stream: Stream, bytes: &[u8]) {
+    fn output(&mut self, stream: StandardStream, bytes: &[u8]) {
         self.merged.push(bytes);
         let at = match stream {
-            Stream::Stdout => 0,
-            Stream::Stderr => 1,
+            StandardStream::Stdout => 0,
+            StandardStream::Stderr => 1,
         };
         self.text[at].push(bytes);
-        if stream == Stream::Stderr || self.overflown {
+        if stream == StandardStream::Stderr || self.overflown {
             return;
         }
-        if self.stdout.len() + bytes.len() > MOST_PARSED {
+        if self.stdout.len() + bytes.len() > MAX_PARSED {
             self.overflown = true;
             self.stdout = Vec::new();
         } else {
@@ -149,14 +151,14 @@ impl Fold {
     }
 
     /// The envelope of a run that ended this way.
-    pub fn finish(self, ending: Ending, duration: Duration) -> Envelope {
+    pub fn finish(self, ending: RunEnding, duration: Duration) -> Envelope {
         let captured = self.merged.finish();
         let parsed = if self.overflown { None } else { serde_json::from_slice(&self.stdout).ok() };
         Envelope {
             outcome: ending.outcome,
             exit_code: ending.exit_code,
             output: captured.text,
-            left_out: captured.left_out,
+            left_out: captured.omitted,
             is_utf8: self.text.into_iter().all(Utf8Check::finish),
             parsed,
             error: ending.error,
@@ -171,7 +173,7 @@ impl Fold {
 /// Whether bytes that come in pieces are UTF-8.
 #[derive(Debug, Default)]
 struct Utf8Check {
-    decoder: Decoder,
+    decoder: Utf8Decoder,
     broken: bool,
 }
 

@@ -8,18 +8,18 @@ use std::path::{Path, PathBuf};
 use crate::platform;
 
 /// The most bytes of a file that holds paths.
-const MOST_BYTES: u64 = 8192;
+const MAX_BYTES: u64 = 8192;
 
 /// The content of a small regular file. A link, a pipe or a device is nothing that git makes, and half of a longer file says
 /// nothing about the other half.
 pub(crate) fn small_file(file: &Path) -> Option<Vec<u8>> {
     let data = fs::symlink_metadata(file).ok()?;
-    if !data.is_file() || data.len() > MOST_BYTES {
+    if !data.is_file() || data.len() > MAX_BYTES {
         return None;
     }
     let mut bytes = Vec::new();
-    File::open(file).ok()?.take(MOST_BYTES + 1).read_to_end(&mut bytes).ok()?;
-    (bytes.len() as u64 <= MOST_BYTES).then_some(bytes)
+    File::open(file).ok()?.take(MAX_BYTES + 1).read_to_end(&mut bytes).ok()?;
+    (bytes.len() as u64 <= MAX_BYTES).then_some(bytes)
 }
 
 /// The path in a small file, after a prefix: `gitdir: ` in a file `.git`, nothing in `commondir` and `gitdir`. As in

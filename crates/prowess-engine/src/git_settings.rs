@@ -8,11 +8,11 @@ use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
 /// The most bytes of one file. Git's own are some hundred long.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 /// How deep files include others, as in git.
-const MOST_DEPTH: usize = 10;
+const MAX_DEPTH: usize = 10;
 /// The most files that are read for one repository.
-const MOST_FILES: usize = 64;
+const MAX_FILES: usize = 64;
 
 /// Settings of `gc` that are numbers, times and switches.
 const OF_GC: &[&str] = &[
@@ -88,12 +88,12 @@ pub(crate) struct Unreadable;
 pub(crate) fn of_file(path: &Path) -> Result<Vec<Setting>, Unreadable> {
     let Ok(data) = fs::symlink_metadata(path) else { return Ok(Vec::new()) };
     // A link leads elsewhere, and a pipe would never end.
-    if !data.is_file() || data.len() > MOST_BYTES {
+    if !data.is_file() || data.len() > MAX_BYTES {
         return Err(Unreadable);
     }
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(|_| Unreadable)?;
-    file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(|_| Unreadable)?;
+    file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(|_| Unreadable)?;
     parse(&bytes)
 }
 
@@ -380,7 +380,7 @@ fn is_plain_address(address: &str) -> bool {
 
 /// What settings name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Named {
+pub(crate) struct NamedPath {
     /// Absolute, without `.` and `..`.
     pub(crate) path: PathBuf,
     /// Whether git uses it as soon as it is there, so that it is worth looking at where it is not.
@@ -391,7 +391,7 @@ pub(crate) struct Named {
     pub(crate) why: String,
 }
 
-impl Named {
+impl NamedPath {
     /// A file that git uses as soon as it is there.
     pub(crate) fn file(path: PathBuf, why: &str) -> Self {
         Self { path, is_certain: true, is_folder: false, why: why.to_owned() }
@@ -414,8 +414,8 @@ pub(crate) struct Sources<'s> {
 pub(crate) fn named(
     sources: Sources<'_>,
     mut read: impl FnMut(&Path) -> Vec<Setting>,
-) -> Vec<Named> {
-    let mut found: Vec<Named> = Vec::new();
+) -> Vec<NamedPath> {
+    let mut found: Vec<NamedPath> = Vec::new();
     let mut open: Vec<(PathBuf, usize)> =
         sources.files.iter().map(|file| (file.clone(), 0)).collect();
     let mut at = 0;
@@ -431,23 +431,25 @@ pub(crate) fn named(
             if is_include {
                 let base = file.parent().unwrap_or(Path::new("/"));
                 let Some(path) = resolve(value, base, sources.home) else { continue };
-                if depth < MOST_DEPTH
-                    && open.len() < MOST_FILES
+                if depth < MAX_DEPTH
+                    && open.len() < MAX_FILES
                     && !open.iter().any(|(known, _)| *known == path)
                 {
                     open.push((path.clone(), depth + 1));
                 }
-                found.push(Named::file(path, &why));
+                found.push(NamedPath::file(path, &why));
             } else if setting.is("core", "hookspath") || setting.is("init", "templatedir") {
                 // Without a value there are no hooks.
                 let path = resolve(value, sources.top, sources.home).filter(|_| !value.is_empty());
-                found.extend(path.map(|path| Named { is_folder: true, ..Named::file(path, &why) }));
+                found.extend(
+                    path.map(|path| NamedPath { is_folder: true, ..NamedPath::file(path, &why) }),
+                );
             } else if !setting.is_harmless() {
                 found.extend(words(value).filter_map(|(word, is_first)| {
                     let path = resolve(word, sources.top, sources.home)?;
                     // A program without a slash is looked for elsewhere, and most words are none at all.
                     let is_certain = is_first && word.contains('/');
-                    Some(Named { is_certain, ..Named::file(path, &why) })
+                    Some(NamedPath { is_certain, ..NamedPath::file(path, &why) })
                 }));
             }
         }

@@ -11,13 +11,13 @@ use prowess_policy::{Allowed, Mode};
 use serde_json::{Map, Value};
 
 use crate::approver::Approver;
-use crate::decision::{self, Consent, Engine, ReadyRun, Verdict};
+use crate::decision::{self, Consent, Engine, ReadyRun, RunDecision};
+use crate::decision_inputs::DecisionInputs;
 use crate::error::RunError;
-use crate::evidence::Evidence;
 use crate::inputs;
 use crate::loaded::LoadedSkill;
-use crate::prepare::{Call, Prepared, prepare};
-use crate::run::{self, Cancel, WarmRun};
+use crate::prepare::{Call, PreparedCall, prepare};
+use crate::run::{self, CancellationToken, WarmRun};
 use crate::tool::python::{Plan, PythonWorkers, Session};
 use crate::world::World;
 
@@ -41,7 +41,7 @@ type Shared = Arc<Mutex<Option<ValidDecision>>>;
 /// A decision with what it was based on and the worker that it started.
 #[derive(Debug)]
 struct ValidDecision {
-    evidence: Evidence,
+    evidence: DecisionInputs,
     /// Of the approvals.
     revision: String,
     consent: Consent,
@@ -54,7 +54,7 @@ struct ValidDecision {
 #[derive(Debug)]
 pub(crate) struct Slot {
     shared: Shared,
-    evidence: Evidence,
+    evidence: DecisionInputs,
     revision: String,
     consent: Consent,
 }
@@ -96,7 +96,7 @@ impl ToolHandle {
         values: Map<String, Value>,
         engine: &Engine,
         consent: Consent,
-    ) -> Result<Verdict, RunError> {
+    ) -> Result<RunDecision, RunError> {
         let call = Call {
             skill: Arc::clone(&self.skill),
             tool: self.tool.clone(),
@@ -120,7 +120,7 @@ impl ToolHandle {
                         let plan = decision.plan.again(&call);
                         let (shared, world) = (Arc::clone(&self.valid), Arc::clone(&engine.world));
                         let warm = WarmCall { call, plan, decision, shared, world };
-                        return Ok(Verdict::Ready(ReadyRun::warm(warm, engine)));
+                        return Ok(RunDecision::Ready(ReadyRun::warm(warm, engine)));
                     }
                     Err(error) => {
                         lock(&self.valid).get_or_insert(decision);
@@ -147,7 +147,7 @@ impl ToolHandle {
         engine: &Engine,
         consent: Consent,
         approver: &mut dyn Approver,
-        cancel: &Cancel,
+        cancel: &CancellationToken,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Envelope, RunError> {
         let verdict = self.decide(values.clone(), engine, consent)?;
@@ -155,8 +155,8 @@ impl ToolHandle {
     }
 
     /// The files of the skill.
-    fn evidence(&self) -> Option<Evidence> {
-        let mut evidence = Evidence::default();
+    fn evidence(&self) -> Option<DecisionInputs> {
+        let mut evidence = DecisionInputs::default();
         evidence.tree(self.skill.directory.as_deref()?)?;
         Some(evidence)
     }
@@ -174,7 +174,7 @@ impl ValidDecision {
 
 impl Slot {
     /// Leaves the decision of a run for the next call.
-    pub(crate) fn fill(mut self, prepared: Prepared, allowed: Allowed, mut warm: WarmRun) {
+    pub(crate) fn fill(mut self, prepared: PreparedCall, allowed: Allowed, mut warm: WarmRun) {
         if let Some(plan) = prepared.recipe.python
             && let Some(places) = warm.worker.places.take()
         {
@@ -192,7 +192,7 @@ impl WarmCall {
     pub(crate) fn run(
         self,
         workers: &PythonWorkers,
-        cancel: &Cancel,
+        cancel: &CancellationToken,
         sink: &mut dyn FnMut(&Event),
     ) -> Envelope {
         let Self { call, plan, decision, shared, world } = self;

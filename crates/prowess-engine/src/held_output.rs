@@ -3,10 +3,10 @@
 use prowess_format::skill::Tool;
 use prowess_format::tool_output::OutputShape;
 
-use prowess_core::{Envelope, Outcome};
+use prowess_core::{Envelope, RunOutcome};
 
 /// How much is kept to make a result of. More is a file and not an answer.
-const MOST_HELD: usize = 4 << 20;
+const MAX_HELD: usize = 4 << 20;
 
 /// Standard output that is not passed on before the end of the run.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(crate) struct HeldOutput {
 
 /// The text that takes the place of the output, and what an envelope has to say about it.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Released {
+pub(crate) struct ReleasedOutput {
     pub(crate) text: Vec<u8>,
     left_out: u64,
     is_utf8: bool,
@@ -33,15 +33,15 @@ impl HeldOutput {
     }
 
     pub(crate) fn push(&mut self, bytes: &[u8]) {
-        let room = MOST_HELD.saturating_sub(self.bytes.len()).min(bytes.len());
+        let room = MAX_HELD.saturating_sub(self.bytes.len()).min(bytes.len());
         self.bytes.extend_from_slice(&bytes[..room]);
         self.dropped += (bytes.len() - room) as u64;
     }
 
     /// The result of a run that went well. Of one that did not, the output itself: it may say why.
-    pub(crate) fn release(self, outcome: Outcome) -> Released {
-        if outcome != Outcome::Success {
-            return Released { text: self.bytes, left_out: self.dropped, is_utf8: true };
+    pub(crate) fn release(self, outcome: RunOutcome) -> ReleasedOutput {
+        if outcome != RunOutcome::Success {
+            return ReleasedOutput { text: self.bytes, left_out: self.dropped, is_utf8: true };
         }
         let printed = String::from_utf8_lossy(&self.bytes);
         let is_utf8 = matches!(printed, std::borrow::Cow::Borrowed(_));
@@ -50,11 +50,11 @@ impl HeldOutput {
         if !text.is_empty() {
             text.push(b'\n');
         }
-        Released { text, left_out: self.dropped + shaped.left_out as u64, is_utf8 }
+        ReleasedOutput { text, left_out: self.dropped + shaped.left_out as u64, is_utf8 }
     }
 }
 
-impl Released {
+impl ReleasedOutput {
     /// Notes what the reader of an envelope can't see in the text.
     pub(crate) fn note(&self, envelope: &mut Envelope) {
         envelope.left_out += self.left_out;
@@ -77,21 +77,21 @@ mod tests {
         for _ in 0..5 {
             held.push(&vec![b'x'; 1 << 20]);
         }
-        assert_eq!(held.bytes.len(), MOST_HELD);
-        let released = held.release(Outcome::Success);
+        assert_eq!(held.bytes.len(), MAX_HELD);
+        let released = held.release(RunOutcome::Success);
         let left_out = (5 << 20) - 2;
-        assert_eq!(released, Released { text: b"xx...\n".to_vec(), left_out, is_utf8: true });
+        assert_eq!(released, ReleasedOutput { text: b"xx...\n".to_vec(), left_out, is_utf8: true });
     }
 
     #[test]
     fn a_failed_run_keeps_its_output_and_half_a_character_is_noticed() {
         let mut failed = held(2);
         failed.push(b"why \xc3");
-        assert_eq!(failed.release(Outcome::Failed).text, b"why \xc3");
+        assert_eq!(failed.release(RunOutcome::Failed).text, b"why \xc3");
         let mut odd = held(9);
         odd.push(b"why \xc3");
-        let released = odd.release(Outcome::Success);
+        let released = odd.release(RunOutcome::Success);
         assert_eq!((released.text, released.is_utf8), ("why \u{fffd}\n".into(), false));
-        assert_eq!(held(9).release(Outcome::Success).text, b"");
+        assert_eq!(held(9).release(RunOutcome::Success).text, b"");
     }
 }

@@ -17,7 +17,7 @@ pub(crate) fn give<'n>(names: impl IntoIterator<Item = &'n str>) -> Vec<Remedy> 
 
 /// What is wrong with a value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum InputError {
+pub enum ToolInputError {
     /// Missing, of another type, or for no parameter.
     #[error("{0}")]
     Value(RenderError),
@@ -32,14 +32,16 @@ pub enum InputError {
         given: String,
     },
     /// A byte that ends an argument.
-    #[error("the parameter `{parameter}` holds a zero byte, and no argument of a program can")]
+    #[error(
+        "the parameter `{parameter}` contains a NUL byte, which program arguments can't contain"
+    )]
     ZeroByte {
         /// The parameter.
         parameter: String,
     },
     /// More than a program can be handed as an argument.
     #[error(
-        "the parameter `{parameter}` has {length} bytes, and a program takes at most {most} {of}: hand it over in a file"
+        "the parameter `{parameter}` has {length} bytes, but a program accepts at most {most} {of}: pass it in a file"
     )]
     TooLong {
         /// The parameter.
@@ -63,56 +65,58 @@ pub enum InputError {
     },
 }
 
-impl InputError {
+impl ToolInputError {
     /// Whether a value is missing, which is an error of its own (GIB §9.3).
     pub fn is_missing(&self) -> bool {
-        matches!(self, InputError::Value(RenderError::Missing { .. }))
+        matches!(self, ToolInputError::Value(RenderError::Missing { .. }))
     }
 
     /// The parameter that wants another value, where there is one.
     pub fn parameter(&self) -> Option<&str> {
         match self {
-            InputError::Value(
+            ToolInputError::Value(
                 RenderError::Missing { parameter } | RenderError::WrongType { parameter, .. },
             )
-            | InputError::Invalid { parameter, .. }
-            | InputError::ZeroByte { parameter }
-            | InputError::Unreadable { parameter, .. } => Some(parameter),
+            | ToolInputError::Invalid { parameter, .. }
+            | ToolInputError::ZeroByte { parameter }
+            | ToolInputError::Unreadable { parameter, .. } => Some(parameter),
             // A shorter one is not what is missing.
-            InputError::TooLong { .. }
-            | InputError::Value(RenderError::Undeclared { .. } | RenderError::Template(_)) => None,
+            ToolInputError::TooLong { .. }
+            | ToolInputError::Value(RenderError::Undeclared { .. } | RenderError::Template(_)) => {
+                None
+            }
         }
     }
 }
 
 /// The longest argument of a program on Linux, without the byte that ends it (`MAX_ARG_STRLEN` of execve(2)).
-const MOST_ARGUMENT: usize = 32 * 4096 - 1;
+const MAX_ARGUMENT: usize = 32 * 4096 - 1;
 /// All arguments together: a quarter of the usual stack (execve(2)), with room for the environment.
-const MOST_ARGUMENTS: usize = (2 << 20) - (128 << 10);
+const MAX_ARGUMENTS: usize = (2 << 20) - (128 << 10);
 
 /// Whether a program can be handed its arguments. The system would say no after everybody has said yes, and blame the
 /// program.
 pub(crate) fn check_arguments(
     arguments: &[String],
     values: &Map<String, Value>,
-) -> Result<(), InputError> {
+) -> Result<(), ToolInputError> {
     if arguments.iter().any(|argument| argument.contains('\0')) {
         let holds = |value: &Value| value.as_str().is_some_and(|text| text.contains('\0'));
         let parameter = values.iter().find(|(_, value)| holds(value)).map(|(name, _)| name.clone());
-        return Err(InputError::ZeroByte { parameter: parameter.unwrap_or_default() });
+        return Err(ToolInputError::ZeroByte { parameter: parameter.unwrap_or_default() });
     }
     let longest = arguments.iter().map(String::len).max().unwrap_or_default();
-    let (most, of) = if longest > MOST_ARGUMENT {
-        (MOST_ARGUMENT, "in one argument")
-    } else if arguments.iter().map(|argument| argument.len() + 1).sum::<usize>() > MOST_ARGUMENTS {
-        (MOST_ARGUMENTS, "in all its arguments")
+    let (most, of) = if longest > MAX_ARGUMENT {
+        (MAX_ARGUMENT, "in one argument")
+    } else if arguments.iter().map(|argument| argument.len() + 1).sum::<usize>() > MAX_ARGUMENTS {
+        (MAX_ARGUMENTS, "in all its arguments")
     } else {
         return Ok(());
     };
     let length = |value: &Value| value.as_str().map_or_else(|| value.to_string().len(), str::len);
     let lengths = values.iter().map(|(name, value)| (length(value), name.clone()));
     let (length, parameter) = lengths.max().unwrap_or_default();
-    Err(InputError::TooLong { parameter, length, most, of })
+    Err(ToolInputError::TooLong { parameter, length, most, of })
 }
 
 /// Files that the user names as inputs, as absolute paths. The tool has to be able to read them.
@@ -123,10 +127,10 @@ pub(crate) fn check(
     tool: &Tool,
     values: &Map<String, Value>,
     working_directory: &Path,
-) -> Result<NamedFiles, Vec<InputError>> {
-    let mut errors: Vec<InputError> = command::check_values(&tool.parameters, values)
+) -> Result<NamedFiles, Vec<ToolInputError>> {
+    let mut errors: Vec<ToolInputError> = command::check_values(&tool.parameters, values)
         .into_iter()
-        .map(InputError::Value)
+        .map(ToolInputError::Value)
         .collect();
     let mut files = Vec::new();
     for parameter in &tool.parameters {
@@ -150,8 +154,8 @@ pub(crate) fn check(
     if errors.is_empty() { Ok(files) } else { Err(errors) }
 }
 
-fn unreadable(parameter: &Parameter, text: &str, error: &std::io::Error) -> InputError {
-    InputError::Unreadable {
+fn unreadable(parameter: &Parameter, text: &str, error: &std::io::Error) -> ToolInputError {
+    ToolInputError::Unreadable {
         parameter: parameter.name.value.clone(),
         given: shorten(text, 80),
         reason: error.to_string(),
@@ -163,8 +167,8 @@ pub(crate) fn check_files(
     parameters: &[Parameter],
     values: &Map<String, Value>,
     working_directory: &Path,
-) -> Result<(), Vec<InputError>> {
-    let errors: Vec<InputError> = parameters
+) -> Result<(), Vec<ToolInputError>> {
+    let errors: Vec<ToolInputError> = parameters
         .iter()
         .filter(|parameter| parameter.kind.as_str() == "file")
         .filter_map(|parameter| {
@@ -177,7 +181,7 @@ pub(crate) fn check_files(
 }
 
 /// A parameter may list the values it takes.
-fn check_choice(parameter: &Parameter, value: &Value) -> Option<InputError> {
+fn check_choice(parameter: &Parameter, value: &Value) -> Option<ToolInputError> {
     let (_, choices) = parameter.extra.iter().find(|(key, _)| key == "enum")?;
     let choices = choices.as_array().filter(|choices| !choices.contains(value))?;
     let words: Vec<String> = choices.iter().map(plain).collect();
@@ -185,8 +189,8 @@ fn check_choice(parameter: &Parameter, value: &Value) -> Option<InputError> {
     Some(invalid(parameter, &plain(value), &alternatives(&words)))
 }
 
-fn invalid(parameter: &Parameter, given: &str, expected: &str) -> InputError {
-    InputError::Invalid {
+fn invalid(parameter: &Parameter, given: &str, expected: &str) -> ToolInputError {
+    ToolInputError::Invalid {
         parameter: parameter.name.value.clone(),
         expected: expected.to_owned(),
         given: shorten(given, 80),

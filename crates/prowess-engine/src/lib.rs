@@ -1,7 +1,7 @@
 //! The core of behaviour: runs the tools of a skill, whatever dialect it is written in.
 //!
-//! How a tool is called: [`prepare`] checks the values, finds programs and hashes the files; [`Prepared::decide`] asks the
-//! policy once and gives a [`Verdict`]. A [`ReadyRun`] holds a [`prowess_policy::Allowed`] and runs the tool in a sandbox; a
+//! How a tool is called: [`prepare`] checks the values, finds programs and hashes the files; [`PreparedCall::decide`] asks the
+//! policy once and gives a [`RunDecision`]. A [`ReadyRun`] holds a [`prowess_policy::Allowed`] and runs the tool in a sandbox; a
 //! [`PendingRun`] waits for an answer, in [`PendingRuns`] or with a caller that blocks ([`approve`]). Everything is owned
 //! and `Send`. [`Event`](prowess_core::Event)s are reported as they happen, and the
 //! [`Envelope`](prowess_core::Envelope) is their fold.
@@ -15,9 +15,9 @@ mod clock;
 mod closure;
 mod credentials;
 mod decision;
+mod decision_inputs;
 mod digest;
 mod error;
-mod evidence;
 mod failure_hints;
 mod fold;
 mod git_files;
@@ -26,7 +26,6 @@ mod handle;
 mod held_output;
 mod inputs;
 mod loaded;
-mod lookout;
 mod lower;
 mod mcp_servers;
 mod model;
@@ -35,6 +34,7 @@ mod offer;
 mod outputs;
 mod pending;
 mod pins;
+mod planted;
 mod platform;
 mod prepare;
 mod programs;
@@ -49,31 +49,33 @@ mod tool;
 pub mod workflow;
 mod world;
 
-pub use approvals::{ApprovalStore, FileApprovals, StoreError};
-pub use approver::{ApprovalRequest, Approver, AsyncApprover, Blocking, NoApprover, Reply};
+pub use approvals::{ApprovalStore, ApprovalStoreError, FileApprovals};
+pub use approver::{
+    ApprovalReply, ApprovalRequest, Approver, AsyncApprover, BlockingApprover, NoApprover,
+};
 pub use chat::{CHAT_LIMIT, map_text, parse_mention};
 pub use clock::{Clock, SystemClock};
 pub use credentials::{Credential, CredentialError};
-pub use decision::{Consent, Engine, ReadyRun, Verdict, approve};
-pub use digest::{DigestError, of_skill as digest_of_skill};
+pub use decision::{Consent, Engine, ReadyRun, RunDecision, approve};
+pub use digest::{SkillDigestError, of_skill as digest_of_skill};
 pub use error::RunError;
-pub use fold::{Ending, Fold};
+pub use fold::{EnvelopeFold, RunEnding};
 pub use handle::ToolHandle;
-pub use inputs::InputError;
+pub use inputs::ToolInputError;
 pub use loaded::{LoadedSkill, SkillResolver};
 pub use lower::FileError;
 pub use model::{looks_truncated, unmet};
-pub use offer::{Offer, OfferedTool};
+pub use offer::{OfferedTool, ToolOffer};
 pub use pending::{PendingLimits, PendingRun, PendingRuns};
-pub use prepare::{Call, Examined, Prepared, examine, prepare};
-pub use programs::ProgramError;
-pub use prompt::{PromptCall, PromptSurroundings, run_prompt};
-pub use registry::{NameTaken, RegisteredTool, ToolRegistry};
-pub use run::Cancel;
+pub use prepare::{Call, Examination, PreparedCall, examine, prepare};
+pub use programs::ProgramLookupError;
+pub use prompt::{PromptCall, PromptContext, run_prompt};
+pub use registry::{DuplicateSkillError, RegisteredTool, ToolRegistry};
+pub use run::CancellationToken;
 pub use skill_files::{DirectoryFiles, SPELLINGS, check_skill};
 pub use skill_folders::SkillFolders;
 pub use tool::openclaw::HandlerError;
 pub use tool::python::{
-    LoadError, LoadStep, Loading, PackageError, PythonWorkers, load_skill, requirements_file,
+    LoadError, LoadOptions, LoadStep, PackageError, PythonWorkers, load_skill, requirements_file,
 };
-pub use world::{State, World, WorldError};
+pub use world::{StateFolders, World, WorldError};

@@ -1,7 +1,7 @@
 //! From what a decision allows to what a sandbox enforces: patterns to paths, names to images, variables to values.
 
 mod files;
-mod outlook;
+mod preview;
 mod protect;
 mod uses;
 mod worktree;
@@ -10,19 +10,19 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use prowess_policy::environment::{self, EnvironmentSources, Injected, WithheldReason};
+use prowess_policy::environment::{self, EnvironmentSources, InjectedVariables, WithheldReason};
 use prowess_policy::scope::PathRoot;
 use prowess_policy::spec::{FileScope, Programs, Servers};
 use prowess_policy::{Mode, SandboxSpec};
-use prowess_sandbox::{Access, FileGrant, Input, Limits, Spec};
+use prowess_sandbox::{FileAccess, FileGrant, Input, SandboxLimits, Spec};
 
 use crate::digest;
-use crate::lookout::Lookout;
+use crate::planted::PlantedScan;
 use crate::programs::Images;
 use crate::world::World;
 
 pub use files::FileError;
-pub(crate) use outlook::{Outlook, Surroundings};
+pub(crate) use preview::{GrantEffects, GrantPreview};
 
 /// Something in a skill's folder that is never shown.
 pub(crate) fn never_shown_in(folder: &Path, world: &World) -> Option<PathBuf> {
@@ -57,11 +57,11 @@ pub(crate) struct Launch<'l> {
 
 /// A spec, and what it could not take along.
 #[derive(Debug)]
-pub(crate) struct Lowered {
+pub(crate) struct LoweredSpec {
     pub(crate) spec: Spec,
     pub(crate) warnings: Vec<String>,
     /// What to look at after the run.
-    pub(crate) lookout: Lookout,
+    pub(crate) planted_scan: PlantedScan,
 }
 
 /// What a sandbox has to enforce.
@@ -69,7 +69,7 @@ pub(crate) fn lower(
     allowed: &SandboxSpec,
     launch: Launch<'_>,
     world: &World,
-) -> Result<Lowered, FileError> {
+) -> Result<LoweredSpec, FileError> {
     let program = launch.images.programs.first().cloned().unwrap_or_default();
     let mut spec = Spec::new(program);
     let mut warnings = not_there(allowed);
@@ -78,24 +78,24 @@ pub(crate) fn lower(
     let repository = worktree::open(launch.images, &opened.grants, world);
     spec.files = opened.grants;
     spec.files.extend(repository.grants);
-    let mut lookout = opened.lookout;
-    lookout.absent.extend(repository.absent);
-    lookout.repositories.extend(repository.repositories);
+    let mut planted_scan = opened.planted_scan;
+    planted_scan.absent.extend(repository.absent);
+    planted_scan.repositories.extend(repository.repositories);
     if let Some(folder) = launch.skill_directory {
         // Attack sandbox-A11: read-only whatever is granted, and the scripts in it can be started.
-        spec.files.push(grant(folder, Access::Execute));
+        spec.files.push(grant(folder, FileAccess::Execute));
         // No digest covers what git keeps there, so nothing of it is started.
         let repository = folder.join(digest::REPOSITORY);
         if std::fs::symlink_metadata(&repository).is_ok_and(|data| !data.is_symlink()) {
-            spec.files.push(grant(&repository, Access::Read));
+            spec.files.push(grant(&repository, FileAccess::Read));
         }
     }
     for folder in &launch.images.execute {
-        spec.files.push(grant(folder, Access::Execute));
+        spec.files.push(grant(folder, FileAccess::Execute));
     }
     if allowed.programs == Programs::Any {
         let all = ALL_PROGRAMS.iter().map(Path::new).filter(|path| path.is_dir());
-        spec.files.extend(all.map(|path| grant(path, Access::Execute)));
+        spec.files.extend(all.map(|path| grant(path, FileAccess::Execute)));
     }
     spec.programs = launch.images.programs.iter().skip(1).cloned().collect();
     spec.support.clone_from(&launch.images.support);
@@ -104,17 +104,17 @@ pub(crate) fn lower(
     spec.arguments = launch.arguments;
     spec.input = launch.input;
     spec.limits = limits(allowed);
-    Ok(Lowered { spec, warnings, lookout })
+    Ok(LoweredSpec { spec, warnings, planted_scan })
 }
 
-fn grant(path: &Path, access: Access) -> FileGrant {
+fn grant(path: &Path, access: FileAccess) -> FileGrant {
     FileGrant { path: path.to_owned(), access, pattern: None, create: false }
 }
 
-fn limits(allowed: &SandboxSpec) -> Limits {
+fn limits(allowed: &SandboxSpec) -> SandboxLimits {
     let limits = &allowed.limits;
-    let usual = Limits::default();
-    Limits {
+    let usual = SandboxLimits::default();
+    SandboxLimits {
         time: Duration::from_secs(limits.wall_secs),
         grace: Duration::from_secs(limits.grace_secs),
         cpu: limits.cpu_secs.map(Duration::from_secs),
@@ -131,15 +131,16 @@ fn limits(allowed: &SandboxSpec) -> Limits {
 fn not_there(allowed: &SandboxSpec) -> Vec<String> {
     let mut warnings = Vec::new();
     if allowed.desktop {
-        warnings
-            .push("`desktop:control` is granted, but no tool reaches the desktop yet".to_owned());
+        warnings.push(
+            "`desktop:control` is granted, but tools can't access the desktop yet".to_owned(),
+        );
     }
     if !allowed.databases.is_empty() {
-        let way = "grant the file or the host that it is reached by";
-        warnings.push(format!("databases are granted, but only as such: {way}"));
+        let way = "grant the file or the host of the database";
+        warnings.push(format!("grants for databases have no effect by themselves: {way}"));
     }
     if allowed.mcp != Servers::Only(Vec::new()) {
-        warnings.push("MCP servers are granted, but no tool reaches them yet".to_owned());
+        warnings.push("MCP servers are granted, but tools can't connect to them yet".to_owned());
     }
     warnings
 }
@@ -157,7 +158,7 @@ fn variables(
         granted: &allowed.variables,
         runtime_keys: RUNTIME_KEYS,
         set_by_tool: &launch.variables,
-        injected: Injected {
+        injected: InjectedVariables {
             skill_name: launch.skill,
             skill_dir: folder.as_deref().unwrap_or_default(),
             mode: launch.mode,
@@ -166,11 +167,11 @@ fn variables(
     for withheld in &filtered.withheld {
         match withheld.why {
             WithheldReason::RuntimeKey => warnings.push(format!(
-                "the variable `{}` is not passed on: it holds a key of prowess",
+                "the variable `{}` is not passed on: it contains a key of prowess",
                 withheld.name
             )),
             WithheldReason::Control => warnings.push(format!(
-                "the variable `{}` is not set: it would decide what programs load",
+                "the variable `{}` is not set: it would control what programs load",
                 withheld.name
             )),
             // The requirements have complained where it matters.

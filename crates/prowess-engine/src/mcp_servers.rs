@@ -14,7 +14,7 @@ use crate::programs::Finder;
 use crate::world::World;
 
 /// The most that is read of a file. That of Claude Code holds histories and grows.
-const MOST_BYTES: u64 = 32 << 20;
+const MAX_BYTES: u64 = 32 << 20;
 
 /// Files in a project, and the key below which servers stand: Claude Code, Cursor, VS Code, Gemini, Roo, opencode.
 const OF_PROJECTS: &[(&str, &str)] = &[
@@ -73,14 +73,14 @@ fn configurations(world: &World) -> Vec<(PathBuf, Value)> {
 
 fn read(path: &Path) -> Option<Value> {
     let mut bytes = Vec::new();
-    File::open(path).ok()?.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
+    File::open(path).ok()?.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
     serde_json::from_slice(&bytes).ok()
 }
 
 fn unusable(server: &Value, world: &World, finder: Finder<'_>) -> Option<String> {
     let flag = |key: &str| server.get(key).and_then(Value::as_bool);
     if flag("disabled") == Some(true) || flag("enabled") == Some(false) {
-        return Some("is switched off".to_owned());
+        return Some("is disabled".to_owned());
     }
     if ADDRESSES.iter().any(|key| server.get(key).is_some_and(Value::is_string)) {
         return None;
@@ -89,7 +89,7 @@ fn unusable(server: &Value, world: &World, finder: Finder<'_>) -> Option<String>
     let command = server.get("command");
     let command = command.and_then(|command| command.get(0).unwrap_or(command).as_str());
     let Some(command) = command.filter(|command| !command.is_empty()) else {
-        return Some("has neither a command nor an address".to_owned());
+        return Some("has neither a command nor a URL".to_owned());
     };
     // `${HOME}/bin/server` is for the agent to fill in.
     if command.contains("${") {
@@ -101,7 +101,7 @@ fn unusable(server: &Value, world: &World, finder: Finder<'_>) -> Option<String>
             None => world.working_directory.join(command),
         };
         let there = path.is_file() && platform::is_executable(&path).unwrap_or(false);
-        return (!there).then(|| format!("starts `{command}`, which is no program"));
+        return (!there).then(|| format!("starts `{command}`, which is not a program"));
     }
     (!finder.has(command)).then(|| format!("starts `{command}`, which is not on PATH"))
 }

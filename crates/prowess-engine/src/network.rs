@@ -9,8 +9,8 @@ use prowess_policy::SandboxSpec;
 use prowess_policy::scope::{HostName, HostScope};
 use prowess_policy::spec::{Access, NetworkRule};
 use prowess_proxy::{
-    HostGrant, HostPattern, Listener, Proxy, ProxyPolicy, RefusalKind, Report, Resolver, Running,
-    SystemResolver, UpstreamRoots,
+    HostGrant, HostMatcher, NetworkReport, Proxy, ProxyListener, ProxyPolicy, RefusalKind,
+    Resolver, RunningProxy, SystemResolver, UpstreamRoots,
 };
 use prowess_sandbox::{Network, Spec, SyntheticFile};
 
@@ -22,11 +22,11 @@ const PROXY_PORT: u16 = 3128;
 /// Ports on which clients that know of no proxy are met; they find the hosts in `/etc/hosts`.
 const TRANSPARENT_PORTS: [u16; 2] = [80, 443];
 /// Connections at a time; further ones wait.
-const MOST_CONNECTIONS: usize = 128;
+const MAX_CONNECTIONS: usize = 128;
 /// How long a client may take to say what it wants.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 /// The most refusals that are told one by one.
-const MOST_TOLD: usize = 10;
+const MAX_TOLD: usize = 10;
 /// The certificates inside.
 const BUNDLE_INSIDE: &str = "/run/prowess/ca-certificates.crt";
 /// Where systems keep their certificates: Debian, Fedora, SUSE, Alpine.
@@ -50,7 +50,7 @@ const PROXY_VARIABLES: &[&str] =
 
 /// What differs between a real run and a test with servers of its own.
 #[derive(Clone)]
-pub(crate) struct Outside {
+pub(crate) struct NetworkEnvironment {
     pub(crate) resolver: Arc<dyn Resolver>,
     pub(crate) roots: UpstreamRoots,
     pub(crate) permit_addresses: Vec<IpAddr>,
@@ -58,7 +58,7 @@ pub(crate) struct Outside {
     pub(crate) byte_cap: Option<u64>,
 }
 
-impl Outside {
+impl NetworkEnvironment {
     /// The real world.
     pub(crate) fn real() -> Self {
         Self {
@@ -70,7 +70,7 @@ impl Outside {
     }
 }
 
-impl std::fmt::Debug for Outside {
+impl std::fmt::Debug for NetworkEnvironment {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Outside")
             .field("permit_addresses", &self.permit_addresses)
@@ -80,13 +80,13 @@ impl std::fmt::Debug for Outside {
 
 /// A proxy that waits for the sandbox's listeners.
 #[derive(Debug)]
-pub(crate) enum Door {
+pub(crate) enum RunNetwork {
     /// There is no network.
     Closed,
     /// Prepared.
     Waiting(Proxy),
     /// At work.
-    Open(Running),
+    Open(RunningProxy),
 }
 
 /// Prepares the way out, and tells the sandbox and the program where it is. Without a grant there is none, and no
@@ -94,16 +94,16 @@ pub(crate) enum Door {
 pub(crate) fn prepare(
     allowed: &SandboxSpec,
     spec: &mut Spec,
-    outside: &Outside,
+    outside: &NetworkEnvironment,
     credentials: &[Credential],
-) -> Result<Door, RunError> {
+) -> Result<RunNetwork, RunError> {
     for credential in credentials {
         if !allowed.network.iter().any(|rule| credential.is_within(&rule.hosts)) {
             return Err(credential.not_granted().into());
         }
     }
     if allowed.network.is_empty() {
-        return Ok(Door::Closed);
+        return Ok(RunNetwork::Closed);
     }
     let mut hosts = Vec::new();
     for rule in &allowed.network {
@@ -114,7 +114,7 @@ pub(crate) fn prepare(
         credentials: credentials.iter().map(bound).collect::<Result<_, _>>()?,
         byte_cap: outside.byte_cap.or(allowed.limits.network_bytes),
         bytes_per_second: allowed.limits.network_bytes_per_sec,
-        connections: MOST_CONNECTIONS,
+        connections: MAX_CONNECTIONS,
         head_timeout: HEAD_TIMEOUT,
         upstream_roots: outside.roots.clone(),
         private_hosts: Vec::new(),
@@ -130,7 +130,7 @@ pub(crate) fn prepare(
     for name in PROXY_VARIABLES {
         set(spec, name, &address);
     }
-    Ok(Door::Waiting(proxy))
+    Ok(RunNetwork::Waiting(proxy))
 }
 
 /// Prepares the way out of an installer: a proxy and nothing else. Gives the certificate of the proxy too, which its client
@@ -139,7 +139,7 @@ pub(crate) fn for_installer(
     policy: ProxyPolicy,
     resolver: Arc<dyn Resolver>,
     spec: &mut Spec,
-) -> Result<(Door, Option<String>), RunError> {
+) -> Result<(RunNetwork, Option<String>), RunError> {
     let proxy =
         Proxy::new(policy, resolver).map_err(|error| RunError::Network(error.to_string()))?;
     spec.network = Network::Listeners(vec![PROXY_PORT]);
@@ -147,7 +147,7 @@ pub(crate) fn for_installer(
         set(spec, name, &format!("http://127.0.0.1:{PROXY_PORT}"));
     }
     let own = proxy.ca_certificate_pem().map(str::to_owned);
-    Ok((Door::Waiting(proxy), own))
+    Ok((RunNetwork::Waiting(proxy), own))
 }
 
 /// The certificates of this machine.
@@ -157,29 +157,29 @@ pub(crate) fn system_certificates() -> Option<Vec<u8>> {
 
 fn grant(rule: &NetworkRule) -> Result<HostGrant, RunError> {
     let pattern = match &rule.hosts.host {
-        HostScope::Any => Ok(HostPattern::Any),
-        HostScope::Below(domain) => domain.parse().map(HostPattern::Suffix),
-        HostScope::Exact(HostName::Domain(name)) => name.parse().map(HostPattern::Exact),
+        HostScope::Any => Ok(HostMatcher::Any),
+        HostScope::Below(domain) => domain.parse().map(HostMatcher::Suffix),
+        HostScope::Exact(HostName::Domain(name)) => name.parse().map(HostMatcher::Exact),
         HostScope::Exact(HostName::Address(address)) => {
-            Ok(HostPattern::Exact(prowess_proxy::Host::Address(*address)))
+            Ok(HostMatcher::Exact(prowess_proxy::Host::Address(*address)))
         }
     };
     let host = pattern.map_err(|error| RunError::Network(format!("`{}`: {error}", rule.hosts)))?;
     let access = match rule.access {
-        Access::Read => prowess_proxy::Access::Read,
-        Access::Write => prowess_proxy::Access::Write,
+        Access::Read => prowess_proxy::HostAccess::Read,
+        Access::Write => prowess_proxy::HostAccess::Write,
     };
     Ok(HostGrant { host, port: rule.hosts.port, access })
 }
 
-fn bound(credential: &Credential) -> Result<prowess_proxy::Credential, RunError> {
+fn bound(credential: &Credential) -> Result<prowess_proxy::HostCredential, RunError> {
     let host = match &credential.host {
         HostName::Domain(name) => name.parse(),
         HostName::Address(address) => Ok(prowess_proxy::Host::Address(*address)),
     };
     let host =
         host.map_err(|error| RunError::Network(format!("`{}`: {error}", credential.host)))?;
-    Ok(prowess_proxy::Credential { host, placeholder: credential.placeholder.clone() })
+    Ok(prowess_proxy::HostCredential { host, placeholder: credential.placeholder.clone() })
 }
 
 /// Names that are granted one by one lead to the proxy also for programs that know of none.
@@ -227,17 +227,20 @@ fn set(spec: &mut Spec, name: &str, value: &str) {
     spec.environment.push((name.into(), value.into()));
 }
 
-impl Door {
+impl RunNetwork {
     /// Begins to let through what is granted. Whatever goes wrong, nothing else gets through.
     pub(crate) fn open(&mut self, listeners: Vec<TcpListener>) -> Result<(), String> {
-        let Door::Waiting(proxy) = std::mem::replace(self, Door::Closed) else { return Ok(()) };
+        let RunNetwork::Waiting(proxy) = std::mem::replace(self, RunNetwork::Closed) else {
+            return Ok(());
+        };
         let mut listeners = listeners.into_iter();
-        let mut entries: Vec<Listener> =
-            listeners.next().map(Listener::Proxy).into_iter().collect();
+        let mut entries: Vec<ProxyListener> =
+            listeners.next().map(ProxyListener::Proxy).into_iter().collect();
         let transparent = listeners.zip(TRANSPARENT_PORTS);
-        entries
-            .extend(transparent.map(|(listener, port)| Listener::Transparent { listener, port }));
-        *self = Door::Open(proxy.start(entries).map_err(|error| error.to_string())?);
+        entries.extend(
+            transparent.map(|(listener, port)| ProxyListener::Transparent { listener, port }),
+        );
+        *self = RunNetwork::Open(proxy.start(entries).map_err(|error| error.to_string())?);
         Ok(())
     }
 
@@ -247,15 +250,15 @@ impl Door {
     }
 
     /// Ends it; what was done with the network, where there was any.
-    pub(crate) fn report(self) -> Option<Report> {
+    pub(crate) fn report(self) -> Option<NetworkReport> {
         match self {
-            Door::Closed | Door::Waiting(_) => None,
-            Door::Open(running) => Some(running.stop()),
+            RunNetwork::Closed | RunNetwork::Waiting(_) => None,
+            RunNetwork::Open(running) => Some(running.stop()),
         }
     }
 }
 
-fn told(report: &Report) -> Vec<String> {
+fn told(report: &NetworkReport) -> Vec<String> {
     let mut messages: Vec<String> = Vec::new();
     for refusal in &report.refusals {
         let hint = refusal.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
@@ -266,8 +269,8 @@ fn told(report: &Report) -> Vec<String> {
             messages.push(message);
         }
     }
-    let more = messages.len().saturating_sub(MOST_TOLD);
-    messages.truncate(MOST_TOLD);
+    let more = messages.len().saturating_sub(MAX_TOLD);
+    messages.truncate(MAX_TOLD);
     if more > 0 {
         messages.push(format!("{more} more requests were refused"));
     }

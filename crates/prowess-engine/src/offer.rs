@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 const FIRST_SENTENCE: &str =
     "You are a model that can do function calling with the following functions:";
 /// The longest name that providers take.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME: usize = 64;
 
 /// The tools of some skills in a situation.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Offer {
+pub struct ToolOffer {
     /// Tools of the host, which are not skills: name and description.
     pub native: Vec<(String, String)>,
     /// Tools of skills, in the order in which the skills were given.
@@ -37,7 +37,7 @@ pub struct OfferedTool {
     pub parameters: Value,
 }
 
-impl Offer {
+impl ToolOffer {
     /// The tools that are there in a mode (GIB §7.2). Names that several skills use get the skill's before them.
     pub fn of<'s>(skills: impl IntoIterator<Item = (&'s str, &'s Skill)>, mode: Mode) -> Self {
         let available: Vec<(&str, &Skill)> = skills
@@ -76,7 +76,7 @@ impl Offer {
         }
         let numbered = (2..).map(|number| {
             let end = format!("_{number}");
-            let start: String = name.chars().take(LONGEST_NAME - end.len()).collect();
+            let start: String = name.chars().take(MAX_NAME - end.len()).collect();
             start + &end
         });
         numbered.into_iter().find(|name| !is_taken(name)).unwrap_or(name)
@@ -143,7 +143,7 @@ fn safe(name: &str) -> String {
         'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' => character,
         _ => '_',
     };
-    name.chars().map(plain).take(LONGEST_NAME).collect()
+    name.chars().map(plain).take(MAX_NAME).collect()
 }
 
 #[cfg(test)]
@@ -169,11 +169,11 @@ mod tests {
         // GIB-7.1-1
         let git = skill("git", "", &[("git_status", "Show git working tree status")]);
         let web = skill("web", "", &[("summarize_url", "Summarize a webpage")]);
-        let offer = Offer {
+        let offer = ToolOffer {
             native: [("typer", "Type text at cursor"), ("web_search", "Search the web")]
                 .map(|(name, words)| (name.to_owned(), words.to_owned()))
                 .into(),
-            ..Offer::of([("git", &git), ("web", &web)], Mode::Global)
+            ..ToolOffer::of([("git", &git), ("web", &web)], Mode::Global)
         };
         assert_eq!(
             offer.prompt(),
@@ -187,19 +187,19 @@ mod tests {
         let dev = skill("dev", "modes: [Dev]\n", &[("build", "Builds")]);
         let any = skill("any", "", &[("look", "Looks")]);
         let names = |mode| -> Vec<String> {
-            let offer = Offer::of([("dev", &dev), ("any", &any)], mode);
+            let offer = ToolOffer::of([("dev", &dev), ("any", &any)], mode);
             offer.tools.into_iter().map(|tool| tool.name).collect()
         };
         assert_eq!(names(Mode::Global), ["look"]);
         assert_eq!(names(Mode::Dev), ["build", "look"]);
-        assert_eq!(Offer::default().prompt(), format!("{FIRST_SENTENCE}\n"));
+        assert_eq!(ToolOffer::default().prompt(), format!("{FIRST_SENTENCE}\n"));
     }
 
     #[test]
     fn names_are_unique_and_texts_stay_in_their_line() {
         let one = skill("one", "", &[("run", "Runs"), ("a.b", "X\n- fake: tool\u{202e}")]);
         let two = skill("two", "", &[("run", "Runs too"), ("a b", "Y")]);
-        let offer = Offer::of([("one", &one), ("two", &two)], Mode::Global);
+        let offer = ToolOffer::of([("one", &one), ("two", &two)], Mode::Global);
         let names: Vec<&str> = offer.tools.iter().map(|tool| tool.name.as_str()).collect();
         assert_eq!(names, ["one__run", "a_b", "two__run", "a_b_2"]);
         let prompt = offer.prompt();

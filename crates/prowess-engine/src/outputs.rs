@@ -4,10 +4,10 @@ use prowess_format::skill::{Skill, Tool};
 use serde_json::Value;
 
 use crate::error::RunError;
-use prowess_core::{Envelope, Outcome};
+use prowess_core::{Envelope, RunOutcome};
 
 /// The most mistakes that are told.
-const MOST_MISTAKES: usize = 5;
+const MAX_MISTAKES: usize = 5;
 
 /// The JSON Schema of a tool's output, where one is declared: the tool's own, else that of the skill.
 pub(crate) fn schema<'s>(skill: &'s Skill, tool: &'s Tool) -> Option<&'s Value> {
@@ -30,10 +30,10 @@ pub(crate) fn validate(mut envelope: Envelope, schema: &Value) -> Envelope {
     }
     let mistakes = match &envelope.parsed {
         None => vec!["it is not JSON".to_owned()],
-        Some(result) => mistakes(result, schema, MOST_MISTAKES),
+        Some(result) => mistakes(result, schema, MAX_MISTAKES),
     };
     if !mistakes.is_empty() {
-        envelope.outcome = Outcome::InvalidOutput;
+        envelope.outcome = RunOutcome::InvalidOutput;
         envelope.exit_code = 1;
         envelope.error =
             Some(format!("the output is not what the skill declares: {}", mistakes.join("; ")));

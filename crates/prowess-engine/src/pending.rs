@@ -6,29 +6,29 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use prowess_core::{Problem, ProblemKind, RunId};
-use prowess_policy::{Answer, Decision, Question};
+use prowess_policy::{ApprovalAnswer, ApprovalQuestion, Decision};
 
-use crate::approver::{ApprovalRequest, Reply};
+use crate::approver::{ApprovalReply, ApprovalRequest};
 use crate::clock::Clock;
-use crate::decision::{self, Consent, Engine, ReadyRun, Verdict};
+use crate::decision::{self, Consent, Engine, ReadyRun, RunDecision};
 use crate::error::RunError;
 use crate::handle::Slot;
-use crate::prepare::Prepared;
+use crate::prepare::PreparedCall;
 use crate::service;
 
 /// A run that somebody has to approve. Dropping it refuses it.
 pub struct PendingRun {
     request: ApprovalRequest,
-    question: Question,
-    prepared: Prepared,
+    question: ApprovalQuestion,
+    prepared: PreparedCall,
     engine: Engine,
     slot: Option<Slot>,
 }
 
 impl PendingRun {
     pub(crate) fn new(
-        prepared: Prepared,
-        question: Question,
+        prepared: PreparedCall,
+        question: ApprovalQuestion,
         engine: &Engine,
         slot: Option<Slot>,
     ) -> Result<Self, RunError> {
@@ -45,7 +45,7 @@ impl PendingRun {
             skill: question.skill().to_owned(),
             tool: question.tool().to_owned(),
             description: prepared.description().to_owned(),
-            places: question.places().cloned(),
+            places: question.folders().cloned(),
             command: prepared.command().to_vec(),
             option_like: prepared.option_like().to_vec(),
             lines,
@@ -77,16 +77,16 @@ impl PendingRun {
     /// The answer is about the files that were shown. [`ReadyRun::run`] compares them when it starts, not this: only there
     /// no time passes any more. An approval that is stored names the digest that was shown, so it is worth nothing for
     /// other files.
-    pub fn answer(self, reply: Reply) -> Result<ReadyRun, RunError> {
+    pub fn answer(self, reply: ApprovalReply) -> Result<ReadyRun, RunError> {
         let Self { request, question, prepared, engine, slot } = self;
         let now = engine.clock.now();
         if request.expires_at.is_some_and(|expires_at| now >= expires_at) {
             return Err(RunError::Expired(request.name()));
         }
         let remember = match reply {
-            Reply::Yes(remember) => remember,
-            Reply::No => return Err(RunError::Declined(request.name())),
-            Reply::Nobody => {
+            ApprovalReply::Yes(remember) => remember,
+            ApprovalReply::No => return Err(RunError::Declined(request.name())),
+            ApprovalReply::Nobody => {
                 return Err(RunError::NobodyToAsk {
                     name: request.name(),
                     reasons: request.reasons,
@@ -94,7 +94,7 @@ impl PendingRun {
                 });
             }
         };
-        let allowed = question.approve(Answer { remember, at: now });
+        let allowed = question.approve(ApprovalAnswer { remember, at: now });
         // A yes for one run is no basis for the next one.
         let slot = slot.filter(|_| allowed.approval().is_some());
         if let Some(approval) = allowed.approval() {
@@ -104,13 +104,13 @@ impl PendingRun {
     }
 
     /// Decides again, because approvals may have been given since. Id and expiry stay where it is still a question.
-    pub fn reconsider(self, consent: Consent) -> Result<Verdict, RunError> {
+    pub fn reconsider(self, consent: Consent) -> Result<RunDecision, RunError> {
         let (id, expires_at) = (self.request.id, self.request.expires_at);
         let verdict = decision::decide(self.prepared, &self.engine, consent, self.slot)?;
         Ok(match verdict {
-            Verdict::Ask(mut pending) => {
+            RunDecision::Ask(mut pending) => {
                 (pending.request.id, pending.request.expires_at) = (id, expires_at);
-                Verdict::Ask(pending)
+                RunDecision::Ask(pending)
             }
             decided => decided,
         })
@@ -159,7 +159,7 @@ impl PendingRuns {
         let mut runs = self.current();
         let of_owner = runs.values().filter(|(known, _)| known == owner).count();
         if runs.len() >= self.limits.total || of_owner >= self.limits.per_owner {
-            let message = format!("{of_owner} runs already wait for an answer");
+            let message = format!("{of_owner} runs are already waiting for an answer");
             let kind = ProblemKind::RateLimited { retry_after: None };
             return Err(Problem::new("too-many-pending-runs", kind, message)
                 .advice("answer or refuse some of them first"));
@@ -211,7 +211,7 @@ impl fmt::Debug for PendingRuns {
 }
 
 fn not_pending(id: RunId) -> Problem {
-    let message = format!("no run `{id}` waits for an answer");
+    let message = format!("no run `{id}` is waiting for an answer");
     Problem::new("run-not-pending", ProblemKind::NotFound, message)
         .advice("it was answered or has expired: start it again")
 }

@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use prowess_files::whole::{self, MOST_SMALL_BYTES, WriteOptions};
+use prowess_files::atomic::{self, MAX_SMALL_FILE_BYTES, WriteOptions};
 use prowess_files::with_lock;
 use prowess_policy::ProgramPin;
 use serde_json::{Map, Value, json};
 
-use crate::world::State;
+use crate::world::StateFolders;
 use crate::{digest, platform};
 
 /// The version of the file.
 const VERSION: u64 = 1;
 /// With more images than this, remembering starts anew.
-const MOST: usize = 4096;
+const MAX_REMEMBERED: usize = 4096;
 
 /// Hashes of images, remembered as long as the files stay the same: hashing `node` takes longer than running it.
 ///
@@ -30,9 +30,10 @@ pub(crate) struct ImageHashes {
 
 impl ImageHashes {
     /// What is remembered; nothing where the file is missing or broken.
-    pub(crate) fn load(state: &State) -> Self {
+    pub(crate) fn load(state: &StateFolders) -> Self {
         let path = state.cache.join("images.json");
-        let text = whole::read_text(&path, MOST_SMALL_BYTES).ok().flatten().unwrap_or_default();
+        let text =
+            atomic::read_text(&path, MAX_SMALL_FILE_BYTES).ok().flatten().unwrap_or_default();
         let file: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
         let images = file["images"].as_object().filter(|_| file["version"] == VERSION);
         let known = images
@@ -60,7 +61,7 @@ impl ImageHashes {
             // An image that was replaced is not asked for any more.
             let place = format!(":{path}");
             self.known.retain(|known, _| !known.ends_with(&place));
-            if self.known.len() >= MOST {
+            if self.known.len() >= MAX_REMEMBERED {
                 self.known.clear();
             }
             self.known.insert(key, sha256.clone());
@@ -78,7 +79,7 @@ impl ImageHashes {
             self.known.iter().map(|(key, hash)| (key.clone(), hash.clone().into())).collect();
         let text = format!("{:#}\n", json!({ "version": VERSION, "images": images }));
         let _ = with_lock(&self.path, || {
-            whole::write(&self.path, text.as_bytes(), WriteOptions::PRIVATE)
+            atomic::write(&self.path, text.as_bytes(), WriteOptions::PRIVATE)
         });
     }
 }
@@ -87,9 +88,9 @@ impl ImageHashes {
 mod tests {
     use super::*;
 
-    fn state(folder: &Path) -> State {
+    fn state(folder: &Path) -> StateFolders {
         let path = |name: &str| folder.join(name);
-        State { data: path("data"), config: path("config"), cache: path("cache") }
+        StateFolders { data: path("data"), config: path("config"), cache: path("cache") }
     }
 
     #[test]

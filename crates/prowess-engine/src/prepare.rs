@@ -5,23 +5,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prowess_core::Remedy;
-use prowess_format::eligibility::{self, Machine};
+use prowess_format::eligibility::{self, MachineFacts};
 use prowess_format::permission::Domain;
 use prowess_format::skill::Tool;
 use prowess_format::text::visible;
 use prowess_policy::{
-    Approvals, Decision, Digest, Grant, GrantSet, GrantSource, Line, LineKind, Mode, Places,
-    ProgramPin, Request, Scope, decide, decide_here, grants,
+    Approvals, Decision, Digest, Grant, GrantScope, GrantSet, GrantSource, Line, LineKind, Mode,
+    ProgramPin, RunFolders, RunRequest, decide, decide_with_effects, grants,
 };
 use serde_json::{Map, Value};
 
 use crate::credentials::Credential;
 use crate::error::{RunError, about_denial};
 use crate::loaded::LoadedSkill;
-use crate::lower::{Outlook, Surroundings};
-use crate::network::Outside;
+use crate::lower::{GrantEffects, GrantPreview};
+use crate::network::NetworkEnvironment;
 use crate::pins::ImageHashes;
-use crate::programs::{Finder, Images, ProgramError};
+use crate::programs::{Finder, Images, ProgramLookupError};
 use crate::tool::{self, Recipe};
 use crate::world::World;
 use crate::{digest, inputs, lower, mcp_servers, outputs, platform};
@@ -41,20 +41,20 @@ pub struct Call {
 
 /// A call that could be run, if it is allowed. It owns everything that it needs.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct PreparedCall {
     pub(crate) call: Call,
     pub(crate) recipe: Recipe,
     pub(crate) images: Images,
-    pub(crate) request: Request,
+    pub(crate) request: RunRequest,
     pub(crate) grants: GrantSet,
     pub(crate) time: Duration,
     pub(crate) grace: Option<Duration>,
-    pub(crate) outside: Outside,
+    pub(crate) outside: NetworkEnvironment,
     pub(crate) world: Arc<World>,
 }
 
 /// Checks a call and finds what it needs. Nothing is started, and nothing is written but hashes of programs.
-pub fn prepare(call: Call, world: &Arc<World>) -> Result<Prepared, RunError> {
+pub fn prepare(call: Call, world: &Arc<World>) -> Result<PreparedCall, RunError> {
     let (skill, tool) = (&call.skill.name, call.tool.name.as_str());
     let _span = tracing::info_span!("prepare", skill, tool).entered();
     let Call { tool, values, .. } = &call;
@@ -64,15 +64,19 @@ pub fn prepare(call: Call, world: &Arc<World>) -> Result<Prepared, RunError> {
 }
 
 /// Prepares a tool that is not called yet: there are no values to check.
-pub(crate) fn without_values(call: Call, world: &Arc<World>) -> Result<Prepared, RunError> {
+pub(crate) fn without_values(call: Call, world: &Arc<World>) -> Result<PreparedCall, RunError> {
     prepare_with(call, &[], world)
 }
 
-fn prepare_with(call: Call, files: &[PathBuf], world: &Arc<World>) -> Result<Prepared, RunError> {
+fn prepare_with(
+    call: Call,
+    files: &[PathBuf],
+    world: &Arc<World>,
+) -> Result<PreparedCall, RunError> {
     let grants = grants::of(&call.skill.skill).with(named_files(files, world)?);
     let request = request(&call.skill, &call.tool, world)?;
     match find(&call, &grants, world) {
-        Ok(Found { recipe, images, pins, skill_pins }) => Ok(Prepared {
+        Ok(CallRequirements { recipe, images, pins, skill_pins }) => Ok(PreparedCall {
             request: request.with_pins(pins).with_skill_pins(skill_pins),
             call,
             recipe,
@@ -80,12 +84,12 @@ fn prepare_with(call: Call, files: &[PathBuf], world: &Arc<World>) -> Result<Pre
             grants,
             time: Duration::ZERO,
             grace: None,
-            outside: Outside::real(),
+            outside: NetworkEnvironment::real(),
             world: Arc::clone(world),
         }),
         Err(error) => {
             // What no answer allows is refused in the policy's words, whatever else is wrong: `examine` says the same.
-            // Only a call that fails here is decided about here; all others by `Prepared::decide`.
+            // Only a call that fails here is decided about here; all others by `PreparedCall::decide`.
             let trust = call.skill.trust;
             match decide(&request, trust, &grants, &Approvals::default(), call.mode) {
                 Decision::Deny(denied) => Err(RunError::Denied(Box::new(denied))),
@@ -96,14 +100,14 @@ fn prepare_with(call: Call, files: &[PathBuf], world: &Arc<World>) -> Result<Pre
 }
 
 /// What a call starts, and what it is pinned to.
-struct Found {
+struct CallRequirements {
     recipe: Recipe,
     images: Images,
     pins: Vec<ProgramPin>,
     skill_pins: Vec<ProgramPin>,
 }
 
-fn find(call: &Call, grants: &GrantSet, world: &World) -> Result<Found, RunError> {
+fn find(call: &Call, grants: &GrantSet, world: &World) -> Result<CallRequirements, RunError> {
     let Call { skill, tool, values, .. } = call;
     let recipe = tool::recipe(call, world)?;
     inputs::check_arguments(&recipe.arguments, values)
@@ -115,7 +119,7 @@ fn find(call: &Call, grants: &GrantSet, world: &World) -> Result<Found, RunError
     let pins = pins(&images, skill.directory.as_deref(), &mut hashes)?;
     let skill_pins = pins_of_skill(call, grants, finder, &mut hashes, world);
     hashes.save();
-    Ok(Found { recipe, images, pins, skill_pins })
+    Ok(CallRequirements { recipe, images, pins, skill_pins })
 }
 
 /// How the names of files of databases end: these are granted as files, and then held to it.
@@ -126,7 +130,7 @@ const DATABASE_FILES: &[&str] = &[".db", ".db3", ".sqlite", ".sqlite3", ".duckdb
 fn refuse_servers_of_databases(grants: &GrantSet, call: &Call) -> Result<(), RunError> {
     let wanted = grants.for_tool(&call.tool.name);
     let server = wanted.grants().iter().find_map(|grant| match grant.scope() {
-        Scope::Name(name)
+        GrantScope::Name(name)
             if grant.domain() == Domain::Database
                 && !DATABASE_FILES.iter().any(|end| name.ends_with(end)) =>
         {
@@ -142,7 +146,7 @@ fn refuse_servers_of_databases(grants: &GrantSet, call: &Call) -> Result<(), Run
 
 /// What a tool comes to, whatever values it is called with.
 #[derive(Debug)]
-pub struct Examined {
+pub struct Examination {
     /// What the policy says.
     pub decision: Decision,
     /// The same in plain words.
@@ -161,7 +165,7 @@ pub fn examine(
     mode: Mode,
     world: &World,
     approvals: &Approvals,
-) -> Result<Examined, RunError> {
+) -> Result<Examination, RunError> {
     let grants = grants::of(&loaded.skill);
     let values = Map::new();
     let call = Call { skill: Arc::clone(loaded), tool: tool.clone(), values, mode };
@@ -173,11 +177,12 @@ pub fn examine(
         Ok((images, pins)) => (images, pins, None),
         Err(error) => (Images::default(), Vec::new(), Some(error)),
     };
-    let surroundings = Surroundings::new(world, loaded.directory.as_deref());
-    let reality = |grant: &Grant| surroundings.reality(grant);
+    let effects = GrantEffects::new(world, loaded.directory.as_deref());
+    let effect_of = |grant: &Grant| effects.effect_of(grant);
     let request = request.with_pins(pins);
-    let decision = decide_here(&request, loaded.trust, &grants, approvals, mode, &reality);
-    let outlook = Outlook::of(&decision, &images, loaded.directory.as_deref(), world);
+    let decision =
+        decide_with_effects(&request, loaded.trust, &grants, approvals, mode, &effect_of);
+    let outlook = GrantPreview::of(&decision, &images, loaded.directory.as_deref(), world);
     let mut lines = outlook.explain(&decision);
     // What the policy refuses is refused before anybody looks for programs.
     let obstacle = obstacle.filter(|_| !matches!(decision, Decision::Deny(_)));
@@ -197,7 +202,7 @@ pub fn examine(
         // In place of the policy's verdict, which is about the rest.
         lines.splice(..1, told);
     }
-    Ok(Examined { decision, lines, obstacle, remedies })
+    Ok(Examination { decision, lines, obstacle, remedies })
 }
 
 /// Looks for what a tool needs as a run does, and gives the images that it would start, with their pins.
@@ -228,7 +233,7 @@ fn check_needs(
     if let Some(schema) = outputs::schema(&skill.skill, tool) {
         outputs::check_schema(schema)?;
     }
-    let missing = eligibility::missing(&skill.skill, &Here { finder, world });
+    let missing = eligibility::missing(&skill.skill, &ThisMachine { finder, world });
     if !missing.is_empty() {
         return Err(RunError::Requirements { skill: skill.name.clone(), missing });
     }
@@ -236,7 +241,7 @@ fn check_needs(
     refuse_servers_of_databases(grants, call)
 }
 
-fn request(skill: &LoadedSkill, tool: &Tool, world: &World) -> Result<Request, RunError> {
+fn request(skill: &LoadedSkill, tool: &Tool, world: &World) -> Result<RunRequest, RunError> {
     if let Some(folder) = &skill.directory
         && let Some(place) = lower::never_shown_in(folder, world)
     {
@@ -248,31 +253,31 @@ fn request(skill: &LoadedSkill, tool: &Tool, world: &World) -> Result<Request, R
     if skill.digest.as_ref().is_some_and(|known| *known != digest) {
         return Err(RunError::Changed("the skill"));
     }
-    let request = Request::of(&skill.skill, &skill.name, &tool.name, digest, Vec::new())
+    let request = RunRequest::of(&skill.skill, &skill.name, &tool.name, digest, Vec::new())
         .map_err(|error| RunError::Unsupported(error.to_string()))?;
-    let places = Places {
+    let places = RunFolders {
         skill: platform::unique_text(place),
         project: platform::unique_text(&world.working_directory),
     };
-    let request = request.with_files(files).with_places(places);
+    let request = request.with_files(files).with_folders(places);
     // Outside of a repository `./` is everything that the user has, which is judged as such.
     Ok(if world.working_directory == world.home { request.in_home() } else { request })
 }
 
-impl Prepared {
+impl PreparedCall {
     /// What the policy says.
     pub(crate) fn policy_decision(&self, approvals: &Approvals) -> Decision {
         let _span = tracing::info_span!("decide").entered();
         let Call { skill, mode, .. } = &self.call;
-        let surroundings = Surroundings::new(&self.world, skill.directory.as_deref());
-        let reality = |grant: &Grant| surroundings.reality(grant);
-        decide_here(&self.request, skill.trust, &self.grants, approvals, *mode, &reality)
+        let effects = GrantEffects::new(&self.world, skill.directory.as_deref());
+        let effect_of = |grant: &Grant| effects.effect_of(grant);
+        decide_with_effects(&self.request, skill.trust, &self.grants, approvals, *mode, &effect_of)
     }
 
     /// What the policy says in plain words, with what that means on this machine.
     pub(crate) fn explain(&self, decision: &Decision) -> Vec<Line> {
         let folder = self.call.skill.directory.as_deref();
-        let outlook = Outlook::of(decision, &self.images, folder, &self.world);
+        let outlook = GrantPreview::of(decision, &self.images, folder, &self.world);
         outlook.explain(decision)
     }
 
@@ -311,7 +316,7 @@ impl Prepared {
         roots: prowess_proxy::UpstreamRoots,
         permit_addresses: Vec<std::net::IpAddr>,
     ) {
-        self.outside = Outside { resolver, roots, permit_addresses, byte_cap: None };
+        self.outside = NetworkEnvironment { resolver, roots, permit_addresses, byte_cap: None };
     }
 
     /// Lowers the limit of bytes sent and received, for tests that reach it.
@@ -342,7 +347,7 @@ pub(crate) fn pins(
         .filter(|image| skill_directory.is_none_or(|folder| !image.starts_with(folder)));
     let mut pins = Vec::new();
     for image in foreign {
-        let pin = hashes.pin(image).map_err(|error| ProgramError::NotExecutable {
+        let pin = hashes.pin(image).map_err(|error| ProgramLookupError::NotExecutable {
             name: image.display().to_string(),
             reason: error.to_string(),
         })?;
@@ -378,7 +383,7 @@ fn images_of(
     tool: &Tool,
     grants: &GrantSet,
     finder: Finder<'_>,
-) -> Result<Images, ProgramError> {
+) -> Result<Images, ProgramLookupError> {
     let mut images = finder.images(&recipe.program, &granted_programs(tool, grants))?;
     if let Some(plan) = &recipe.python {
         images.support.extend_from_slice(plan.support());
@@ -394,7 +399,7 @@ fn check_credentials(tool: &Tool, grants: &GrantSet, world: &World) -> Result<()
     let granted = grants.for_tool(&tool.name);
     let reached = |credential: &Credential| {
         granted.grants().iter().any(|grant| match grant.scope() {
-            prowess_policy::Scope::Host(hosts) => credential.is_within(hosts),
+            prowess_policy::GrantScope::Host(hosts) => credential.is_within(hosts),
             _ => false,
         })
     };
@@ -411,7 +416,7 @@ fn granted_programs(tool: &Tool, grants: &GrantSet) -> Vec<prowess_policy::scope
         .grants()
         .iter()
         .filter_map(|grant| match grant.scope() {
-            prowess_policy::Scope::Program(program) => Some(program.clone()),
+            prowess_policy::GrantScope::Program(program) => Some(program.clone()),
             _ => None,
         })
         .collect()
@@ -431,16 +436,16 @@ fn named_files(files: &[PathBuf], world: &World) -> Result<Vec<Grant>, RunError>
 }
 
 /// This machine, for the requirements of a skill.
-pub(crate) fn here<'h>(skill: &'h LoadedSkill, world: &'h World) -> impl Machine + 'h {
-    Here { finder: finder(skill, world), world }
+pub(crate) fn here<'h>(skill: &'h LoadedSkill, world: &'h World) -> impl MachineFacts + 'h {
+    ThisMachine { finder: finder(skill, world), world }
 }
 
-struct Here<'h> {
+struct ThisMachine<'h> {
     finder: Finder<'h>,
     world: &'h World,
 }
 
-impl Machine for Here<'_> {
+impl MachineFacts for ThisMachine<'_> {
     fn os(&self) -> &str {
         match std::env::consts::OS {
             "macos" => "darwin",

@@ -10,13 +10,13 @@ use crate::closure;
 use crate::platform;
 
 /// The kernel follows interpreters of interpreters this far.
-const MOST_INTERPRETERS: usize = 4;
+const MAX_INTERPRETERS: usize = 4;
 /// What the kernel reads of a script's first line.
 const FIRST_LINE: u64 = 256;
 
 /// Why a program can't be started (GIB §9.3).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ProgramError {
+pub enum ProgramLookupError {
     /// It is not there.
     #[error("the program `{name}` was not found{}", detail(.why.as_ref()))]
     NotFound {
@@ -85,7 +85,7 @@ impl Finder<'_> {
         &self,
         start: &Program,
         granted: &[Program],
-    ) -> Result<Images, ProgramError> {
+    ) -> Result<Images, ProgramLookupError> {
         let mut images = Images::default();
         self.collect(&self.locate(start)?, &mut images, 0)?;
         for program in granted {
@@ -102,8 +102,8 @@ impl Finder<'_> {
     }
 
     /// The absolute path of a program, by the name that it is called.
-    pub(crate) fn locate(&self, program: &Program) -> Result<PathBuf, ProgramError> {
-        let not_found = |why: Option<&str>| ProgramError::NotFound {
+    pub(crate) fn locate(&self, program: &Program) -> Result<PathBuf, ProgramLookupError> {
+        let not_found = |why: Option<&str>| ProgramLookupError::NotFound {
             name: program.to_string(),
             why: why.map(str::to_owned),
         };
@@ -123,14 +123,14 @@ impl Finder<'_> {
                     return Err(not_found(Some("the skill has no such file")));
                 };
                 if !real.starts_with(folder) {
-                    return Err(not_found(Some("it leads out of the skill's folder")));
+                    return Err(not_found(Some("it points outside the skill's folder")));
                 }
                 usable(path, program)
             }
         }
     }
 
-    fn on_search_path(&self, name: &str) -> Result<PathBuf, ProgramError> {
+    fn on_search_path(&self, name: &str) -> Result<PathBuf, ProgramLookupError> {
         let mut unusable = None;
         let mut shim = None;
         for folder in self.search_path {
@@ -151,17 +151,22 @@ impl Finder<'_> {
             let path = path.display();
             format!("`{path}` only starts another program, which is not on PATH")
         });
-        Err(unusable.unwrap_or(ProgramError::NotFound { name: name.to_owned(), why }))
+        Err(unusable.unwrap_or(ProgramLookupError::NotFound { name: name.to_owned(), why }))
     }
 
     /// An image, the interpreters of a script, and what they all need.
-    fn collect(&self, path: &Path, images: &mut Images, depth: usize) -> Result<(), ProgramError> {
+    fn collect(
+        &self,
+        path: &Path,
+        images: &mut Images,
+        depth: usize,
+    ) -> Result<(), ProgramLookupError> {
         if images.programs.iter().any(|known| known == path) {
             return Ok(());
         }
         Images::add(&mut images.programs, path.to_owned());
         let name = || path.display().to_string();
-        let failed = |error: io::Error| ProgramError::NotExecutable {
+        let failed = |error: io::Error| ProgramLookupError::NotExecutable {
             name: name(),
             reason: error.to_string(),
         };
@@ -180,13 +185,13 @@ impl Finder<'_> {
             }
         }
         let Some(words) = interpreter_of(&real).map_err(failed)? else { return Ok(()) };
-        if depth == MOST_INTERPRETERS {
-            let reason = "its interpreter is a script of a script of a script".to_owned();
-            return Err(ProgramError::NotExecutable { name: name(), reason });
+        if depth == MAX_INTERPRETERS {
+            let reason = "its interpreters are nested too deeply".to_owned();
+            return Err(ProgramLookupError::NotExecutable { name: name(), reason });
         }
-        let missing = |interpreter: &str| ProgramError::NotExecutable {
+        let missing = |interpreter: &str| ProgramLookupError::NotExecutable {
             name: name(),
-            reason: format!("its interpreter `{interpreter}` is not there"),
+            reason: format!("its interpreter `{interpreter}` does not exist"),
         };
         let [interpreter, rest @ ..] = words.as_slice() else { return Ok(()) };
         let interpreter_path = PathBuf::from(interpreter);
@@ -207,14 +212,14 @@ impl Finder<'_> {
     }
 }
 
-fn usable(path: PathBuf, program: &Program) -> Result<PathBuf, ProgramError> {
+fn usable(path: PathBuf, program: &Program) -> Result<PathBuf, ProgramLookupError> {
     let reason = match platform::is_executable(&path) {
         Ok(_) if !path.is_file() => "it is not a file".to_owned(),
         Ok(true) => return Ok(path),
         Ok(false) => format!("permission denied (try `chmod +x {}`)", path.display()),
         Err(error) => error.to_string(),
     };
-    Err(ProgramError::NotExecutable { name: program.to_string(), reason })
+    Err(ProgramLookupError::NotExecutable { name: program.to_string(), reason })
 }
 
 /// The words of a script's first line behind `#!`; `None` for anything else.

@@ -19,11 +19,11 @@ use crate::inputs;
 use crate::loaded::{LoadedSkill, SkillResolver};
 use crate::outputs;
 use crate::prepare;
-use crate::run::Cancel;
+use crate::run::CancellationToken;
 use crate::world::World;
-use generation::{Generated, Halt, Patience};
+use generation::{Deadline, Generated, Halt};
 use prowess_core::Retriever;
-use prowess_core::{Answer, Envelope, INTERRUPTED, Outcome, REFUSED, TIMED_OUT};
+use prowess_core::{AnswerDetails, Envelope, INTERRUPTED, REFUSED, RunOutcome, TIMED_OUT};
 use prowess_core::{Event, Thought};
 use prowess_core::{Message, Model, ModelError, ModelErrorKind, ModelRequest};
 
@@ -50,7 +50,7 @@ pub struct PromptCall<'p> {
 
 /// What a prompt skill runs in.
 #[derive(Clone, Copy)]
-pub struct PromptSurroundings<'p> {
+pub struct PromptContext<'p> {
     /// The machine.
     pub world: &'p World,
     /// The model, or why there is none: that is said when everything else is in order.
@@ -60,7 +60,7 @@ pub struct PromptSurroundings<'p> {
     /// Finds the skills that it depends on.
     pub skills: &'p dyn SkillResolver,
     /// Who may end it.
-    pub cancel: &'p Cancel,
+    pub cancel: &'p CancellationToken,
 }
 
 /// Why a run did not come to an answer.
@@ -78,7 +78,7 @@ enum Failure {
 /// An answer that is not what the skill declares.
 struct Invalid {
     error: String,
-    answer: Answer,
+    answer: AnswerDetails,
     text: String,
 }
 
@@ -101,7 +101,7 @@ pub(crate) type Sink<'s> = dyn FnMut(&Event) + Send + 's;
 /// is let go at once.
 pub async fn run_prompt(
     call: &PromptCall<'_>,
-    around: &PromptSurroundings<'_>,
+    around: &PromptContext<'_>,
     sink: &mut Sink<'_>,
 ) -> Envelope {
     let started = Instant::now();
@@ -122,7 +122,7 @@ pub async fn run_prompt(
     envelope.warnings = warnings;
     envelope.duration = started.elapsed();
     if let Some(error) = &envelope.error
-        && !matches!(envelope.outcome, Outcome::MissingParameter | Outcome::InvalidParameter)
+        && !matches!(envelope.outcome, RunOutcome::MissingParameter | RunOutcome::InvalidParameter)
     {
         sink(&Event::Error { message: error.clone() });
     }
@@ -132,13 +132,13 @@ pub async fn run_prompt(
 
 async fn answer(
     call: &PromptCall<'_>,
-    around: &PromptSurroundings<'_>,
+    around: &PromptContext<'_>,
     started: Instant,
     sink: &mut Sink<'_>,
 ) -> Result<Generated, Failure> {
     let skill = &call.skill.skill;
     let patience =
-        Patience { cancel: around.cancel, until: call.time.map(|time| (started + time, time)) };
+        Deadline { cancel: around.cancel, until: call.time.map(|time| (started + time, time)) };
     sink(&thought("validation", "start", None));
     let rendered = validate(call, around, sink)?;
     sink(&thought("validation", "complete", Some(ALL_THERE)));
@@ -147,7 +147,8 @@ async fn answer(
         sink(&Event::Warning { message });
     }
     for command in rendered.commands {
-        let message = format!("not run, its output belongs into the text: {}", command.command);
+        let message =
+            format!("not run, although its output belongs in the text: {}", command.command);
         sink(&Event::Warning { message });
     }
     let prompt = rendered.text;
@@ -178,7 +179,7 @@ async fn answer(
 /// Everything that can be wrong before anything happens: inputs, requirements, dependencies (SRT §4.4, §4.6).
 fn validate(
     call: &PromptCall<'_>,
-    around: &PromptSurroundings<'_>,
+    around: &PromptContext<'_>,
     sink: &mut Sink<'_>,
 ) -> Result<render::RenderedPrompt, Failure> {
     let LoadedSkill { skill, directory, .. } = call.skill;
@@ -230,10 +231,10 @@ fn depend(
         return Ok(());
     }
     Err(format!(
-        "it needs `{}` {range}, and `{}` is {}",
+        "it needs `{}` {range}, but `{}` is {}",
         wanted.name.value,
         found.file.display(),
-        version.map_or_else(|| "of no version".to_owned(), |version| format!("version {version}"))
+        version.map_or_else(|| "unversioned".to_owned(), |version| format!("version {version}"))
     ))
 }
 
@@ -242,7 +243,7 @@ fn wanted_schema(skill: &Skill) -> Option<&Value> {
     skill.outputs.as_ref().and_then(|outputs| outputs.schema.as_ref()).filter(|it| !it.is_null())
 }
 
-fn failed(failure: Failure, around: &PromptSurroundings<'_>) -> Envelope {
+fn failed(failure: Failure, around: &PromptContext<'_>) -> Envelope {
     let stopped = |outcome, code, error: String, remedies: Vec<Remedy>| Envelope {
         remedies,
         answer: Some(Box::default()),
@@ -251,35 +252,38 @@ fn failed(failure: Failure, around: &PromptSurroundings<'_>) -> Envelope {
     match failure {
         Failure::Inputs(errors) => {
             let is_missing = errors.iter().any(|it| matches!(it, InputError::Missing { .. }));
-            let outcome =
-                if is_missing { Outcome::MissingParameter } else { Outcome::InvalidParameter };
+            let outcome = if is_missing {
+                RunOutcome::MissingParameter
+            } else {
+                RunOutcome::InvalidParameter
+            };
             let remedies = inputs::give(errors.iter().filter_map(InputError::input));
             stopped(outcome, USAGE, joined(&errors), remedies)
         }
         Failure::Refused(error) => Envelope { answer: Some(Box::default()), ..error.envelope() },
         Failure::Halt(Halt::Model(error)) => {
             let (outcome, code) = match error.kind {
-                ModelErrorKind::NotConfigured => (Outcome::Refused, REFUSED),
-                ModelErrorKind::TimedOut => (Outcome::TimedOut, TIMED_OUT),
-                _ => (Outcome::Failed, 1),
+                ModelErrorKind::NotConfigured => (RunOutcome::Refused, REFUSED),
+                ModelErrorKind::TimedOut => (RunOutcome::TimedOut, TIMED_OUT),
+                _ => (RunOutcome::Failed, 1),
             };
             stopped(outcome, code, error.message, error.remedies)
         }
         Failure::Halt(Halt::TimedOut(time)) => {
             let error = format!("Skill execution timed out after {} s", time.as_secs_f64());
-            stopped(Outcome::TimedOut, TIMED_OUT, error, Vec::new())
+            stopped(RunOutcome::TimedOut, TIMED_OUT, error, Vec::new())
         }
         Failure::Halt(Halt::Cancelled) => {
             let code = around.cancel.exit_code().unwrap_or(INTERRUPTED);
             let error = "Skill execution was cancelled".to_owned();
-            stopped(Outcome::Cancelled, code, error, Vec::new())
+            stopped(RunOutcome::Cancelled, code, error, Vec::new())
         }
         Failure::Invalid(invalid) => {
             let Invalid { error, answer, text } = *invalid;
             Envelope {
                 output: text,
                 answer: Some(Box::new(answer)),
-                ..Envelope::not_started(Outcome::InvalidOutput, 1, error)
+                ..Envelope::not_started(RunOutcome::InvalidOutput, 1, error)
             }
         }
     }

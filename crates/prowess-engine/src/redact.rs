@@ -5,20 +5,20 @@
 
 use prowess_policy::SandboxSpec;
 use prowess_policy::scope::is_credential;
-use prowess_secrets::{LONGEST, Replacer, Secret};
+use prowess_secrets::{MAX_SECRET_BYTES, Replacer, Secret};
 use serde_json::{Map, Value};
 
 use crate::credentials::CredentialError;
 use crate::tool::python::LoadError;
 use crate::world::World;
 use prowess_core::Envelope;
-use prowess_core::{Event, Stream};
+use prowess_core::{Event, StandardStream};
 
 /// Puts marks in the place of keys, in the events and the envelope of one run.
 #[derive(Debug)]
 pub(crate) struct Redactor {
     replacer: Replacer,
-    streams: [prowess_secrets::Stream; 2],
+    streams: [prowess_secrets::ReplacerStream; 2],
 }
 
 impl Redactor {
@@ -39,7 +39,7 @@ impl Redactor {
             let Some((_, value)) = found.filter(|_| is_credential(name) && !bound(name)) else {
                 continue;
             };
-            if value.len() > LONGEST {
+            if value.len() > MAX_SECRET_BYTES {
                 return Err(CredentialError::Long { name: name.to_owned(), length: value.len() });
             }
             secrets.push(Secret::new(name, value));
@@ -55,7 +55,7 @@ impl Redactor {
     }
 
     fn with(secrets: &[Secret]) -> Self {
-        let replacer = Replacer::marks(secrets);
+        let replacer = Replacer::redacting(secrets);
         Self { streams: [replacer.stream(), replacer.stream()], replacer }
     }
 
@@ -69,8 +69,8 @@ impl Redactor {
         Some(match event {
             Event::Output { stream, bytes } => {
                 let at = match stream {
-                    Stream::Stdout => 0,
-                    Stream::Stderr => 1,
+                    StandardStream::Stdout => 0,
+                    StandardStream::Stderr => 1,
                 };
                 let bytes = self.streams[at].push(bytes).into_owned();
                 return (!bytes.is_empty()).then_some(Event::Output { stream: *stream, bytes });
@@ -105,7 +105,8 @@ impl Redactor {
 
     /// What was held back of output, at its end.
     pub(crate) fn rest(&mut self) -> Vec<Event> {
-        let streams = [Stream::Stdout, Stream::Stderr].into_iter().zip(&mut self.streams);
+        let streams =
+            [StandardStream::Stdout, StandardStream::Stderr].into_iter().zip(&mut self.streams);
         let rest = streams.map(|(stream, held)| Event::Output { stream, bytes: held.finish() });
         rest.filter(|event| !matches!(event, Event::Output { bytes, .. } if bytes.is_empty()))
             .collect()

@@ -39,7 +39,7 @@ impl RegisteredTool {
 /// Two skills of one name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a skill `{skill}` is already loaded from `{}`", .directory.display())]
-pub struct NameTaken {
+pub struct DuplicateSkillError {
     /// The name.
     pub skill: String,
     /// Where the other one is.
@@ -60,7 +60,7 @@ impl ToolRegistry {
         name: &str,
         directory: &Path,
         tools: impl IntoIterator<Item = &'t Tool>,
-    ) -> Result<Vec<String>, NameTaken> {
+    ) -> Result<Vec<String>, DuplicateSkillError> {
         let version = skill.version.as_ref().map(|version| version.as_str());
         self.register_inline(name, version, directory, tools)
     }
@@ -73,10 +73,13 @@ impl ToolRegistry {
         version: Option<&str>,
         directory: &Path,
         tools: impl IntoIterator<Item = &'t Tool>,
-    ) -> Result<Vec<String>, NameTaken> {
+    ) -> Result<Vec<String>, DuplicateSkillError> {
         let other = self.tools.values().find(|it| it.skill == name && it.directory != directory);
         if let Some(other) = other {
-            return Err(NameTaken { skill: name.to_owned(), directory: other.directory.clone() });
+            return Err(DuplicateSkillError {
+                skill: name.to_owned(),
+                directory: other.directory.clone(),
+            });
         }
         self.remove(name);
         let mut keys = Vec::new();
@@ -138,7 +141,11 @@ mod tests {
 
     use super::*;
 
-    fn register(registry: &mut ToolRegistry, skill: &str, tools: &[&str]) -> Result<(), NameTaken> {
+    fn register(
+        registry: &mut ToolRegistry,
+        skill: &str,
+        tools: &[&str],
+    ) -> Result<(), DuplicateSkillError> {
         register_at(registry, skill, &format!("/skills/{skill}"), tools)
     }
 
@@ -147,7 +154,7 @@ mod tests {
         skill: &str,
         directory: &str,
         tools: &[&str],
-    ) -> Result<(), NameTaken> {
+    ) -> Result<(), DuplicateSkillError> {
         let list: Vec<String> =
             tools.iter().map(|tool| format!("  - name: {tool}\n    description: d\n")).collect();
         let list = list.concat();

@@ -10,44 +10,44 @@ use std::time::Duration;
 
 use prowess_format::text::visible_line;
 use prowess_policy::{Allowed, Origin};
-use prowess_sandbox::{Canceller, Ended, HardLinks, Observer, Sandbox, Spec};
+use prowess_sandbox::{Canceller, HardLinks, Observer, Sandbox, SandboxOutcome, Spec};
 use serde_json::Value;
 use tokio::sync::Notify;
 
 use crate::error::RunError;
 use crate::failure_hints;
-use crate::fold::{Ending, Fold};
-use crate::held_output::{HeldOutput, Released};
-use crate::lookout::{self, Findings, Lookout, Record};
+use crate::fold::{EnvelopeFold, RunEnding};
+use crate::held_output::{HeldOutput, ReleasedOutput};
 use crate::lower::{self, Launch};
-use crate::network::{self, Door};
+use crate::network::{self, RunNetwork};
 use crate::outputs;
 use crate::pins::ImageHashes;
-use crate::prepare::{self, Call, Prepared};
+use crate::planted::{self, Findings, PlantedScan, Record};
+use crate::prepare::{self, Call, PreparedCall};
 use crate::programs::Images;
 use crate::redact::Redactor;
 use crate::tool::openclaw::{self, HandlerResult};
-use crate::tool::python::{self, PythonWorkers, Session, Warmth};
+use crate::tool::python::{self, PythonWorkers, Session, WarmWorker};
 use crate::world::World;
-use prowess_core::{Envelope, INTERRUPTED, Outcome, SIGNALLED};
-use prowess_core::{Event, Stream};
+use prowess_core::{Envelope, INTERRUPTED, RunOutcome, SIGNALLED};
+use prowess_core::{Event, StandardStream};
 
 /// What a handler may return.
-const MOST_RESULT: u64 = 64 << 20;
+const MAX_RESULT: u64 = 64 << 20;
 
 /// Ends a run from another thread: SIGTERM, and SIGKILL after the grace period (GIB §5.3).
 #[derive(Clone, Debug, Default)]
-pub struct Cancel(Arc<CancelShared>);
+pub struct CancellationToken(Arc<CancellationShared>);
 
 #[derive(Debug, Default)]
-struct CancelShared {
+struct CancellationShared {
     /// The same as in the state, for those who look after every token.
     asked: AtomicBool,
-    state: Mutex<CancelState>,
+    state: Mutex<CancellationState>,
 }
 
 #[derive(Debug, Default)]
-struct CancelState {
+struct CancellationState {
     asked: bool,
     killed: bool,
     /// Wakes those who wait for it.
@@ -57,7 +57,7 @@ struct CancelState {
     running: Option<Canceller>,
 }
 
-impl Cancel {
+impl CancellationToken {
     /// Ends the run, also one that has not started yet.
     pub fn cancel(&self) {
         self.end(None);
@@ -137,7 +137,7 @@ impl Cancel {
 /// What is left of a run that the next one can build on.
 #[derive(Debug)]
 pub(crate) struct WarmRun {
-    pub(crate) worker: Warmth,
+    pub(crate) worker: WarmWorker,
     pub(crate) time: Duration,
     pub(crate) warnings: Vec<String>,
     /// Knows the keys that the worker was given.
@@ -149,9 +149,9 @@ pub(crate) struct WarmRun {
 /// [`Event::Done`], whatever happens.
 pub(crate) fn run_and_keep(
     workers: &PythonWorkers,
-    prepared: &Prepared,
+    prepared: &PreparedCall,
     allowed: &Allowed,
-    cancel: &Cancel,
+    cancel: &CancellationToken,
     sink: &mut dyn FnMut(&Event),
 ) -> (Envelope, Option<WarmRun>) {
     let world: &World = &prepared.world;
@@ -162,7 +162,7 @@ pub(crate) fn run_and_keep(
         Ok((finished, kept)) => (Ok(finished), kept),
         Err(error) => (Err(error), None),
     };
-    let Prepared { call, images, .. } = prepared;
+    let PreparedCall { call, images, .. } = prepared;
     (finish(finished, &RunFacts { call, allowed, images, world, cancel }, reporter), kept)
 }
 
@@ -203,19 +203,19 @@ struct RunFacts<'a> {
     allowed: &'a Allowed,
     images: &'a Images,
     world: &'a World,
-    cancel: &'a Cancel,
+    cancel: &'a CancellationToken,
 }
 
 /// The envelope of a run, after everything that is told at its end.
 fn finish(
-    finished: Result<Finished, RunError>,
+    finished: Result<FinishedRun, RunError>,
     facts: &RunFacts<'_>,
     mut reporter: RunReporter<'_>,
 ) -> Envelope {
     reporter.flush();
     let envelope = match finished {
-        Ok(Finished { mut ending, duration, result }) => {
-            if ending.outcome == Outcome::Cancelled
+        Ok(FinishedRun { mut ending, duration, result }) => {
+            if ending.outcome == RunOutcome::Cancelled
                 && ending.exit_code == INTERRUPTED
                 && let Some(code) = facts.cancel.exit_code()
             {
@@ -229,7 +229,7 @@ fn finish(
             envelope.parsed = result.or(envelope.parsed);
             // What is held to a schema is what a caller gets to see.
             let mut envelope = reporter.redactor.envelope(envelope);
-            if envelope.outcome == Outcome::Failed {
+            if envelope.outcome == RunOutcome::Failed {
                 envelope.remedies =
                     failure_hints::of(&envelope, facts.allowed.spec(), facts.images, facts.world);
             }
@@ -249,9 +249,9 @@ fn finish(
 }
 
 struct RunReporter<'w> {
-    fold: Fold,
+    fold: EnvelopeFold,
     sink: &'w mut dyn FnMut(&Event),
-    door: Door,
+    door: RunNetwork,
     redactor: Redactor,
     /// Standard output of a tool that has its result made from it.
     held: Option<HeldOutput>,
@@ -259,7 +259,7 @@ struct RunReporter<'w> {
 
 impl<'w> RunReporter<'w> {
     fn new(sink: &'w mut dyn FnMut(&Event), redactor: Redactor) -> Self {
-        Self { fold: Fold::default(), sink, door: Door::Closed, redactor, held: None }
+        Self { fold: EnvelopeFold::default(), sink, door: RunNetwork::Closed, redactor, held: None }
     }
 
     fn warn(&mut self, messages: Vec<String>) {
@@ -273,20 +273,20 @@ impl<'w> RunReporter<'w> {
     /// Leaves a note for the case that nobody gets to look at what the run has left.
     fn record(
         &mut self,
-        lookout: &Lookout,
-        prepared: &Prepared,
+        planted_scan: &PlantedScan,
+        prepared: &PreparedCall,
         time: Duration,
         world: &World,
     ) -> Option<Record> {
-        if lookout.is_idle() {
+        if planted_scan.is_idle() {
             return None;
         }
-        match Record::leave(&world.state, &prepared.name(), time, lookout) {
+        match Record::leave(&world.state, &prepared.name(), time, planted_scan) {
             Ok(record) => Some(record),
             Err(error) => {
                 let folder = world.state.data.display();
                 self.warn(vec![format!(
-                    "no note of this run can be kept in `{folder}` ({error}): if prowess is killed, nobody looks at what the tool left"
+                    "this run can't be recorded in `{folder}` ({error}): if prowess is killed, files that the tool left are not examined"
                 )]);
                 None
             }
@@ -294,8 +294,8 @@ impl<'w> RunReporter<'w> {
     }
 
     /// Looks at what the run has left, and tells. Gives what could not be put right.
-    fn look(&mut self, lookout: &Lookout) -> Option<String> {
-        let Findings { warnings, failures } = lookout.look();
+    fn look(&mut self, planted_scan: &PlantedScan) -> Option<String> {
+        let Findings { warnings, failures } = planted_scan.scan();
         self.warn(warnings);
         self.warn(failures.clone());
         failures.into_iter().next()
@@ -311,7 +311,7 @@ impl<'w> RunReporter<'w> {
 
     /// Of Python only the result is standard output, and what was printed comes before it.
     fn tell_of_python(&mut self, event: &Event) {
-        if matches!(event, Event::Output { stream: Stream::Stdout, .. }) {
+        if matches!(event, Event::Output { stream: StandardStream::Stdout, .. }) {
             self.flush();
         }
         self.tell(event);
@@ -325,17 +325,17 @@ impl<'w> RunReporter<'w> {
     }
 
     /// Passes the result of a tool on in place of its standard output.
-    fn release(&mut self, outcome: Outcome) -> Option<Released> {
+    fn release(&mut self, outcome: RunOutcome) -> Option<ReleasedOutput> {
         let released = self.held.take()?.release(outcome);
         if !released.text.is_empty() {
             let bytes = released.text.clone();
-            self.pass(&Event::Output { stream: Stream::Stdout, bytes });
+            self.pass(&Event::Output { stream: StandardStream::Stdout, bytes });
         }
         Some(released)
     }
 
     fn pass(&mut self, event: &Event) {
-        if let (Some(held), Event::Output { stream: Stream::Stdout, bytes }) =
+        if let (Some(held), Event::Output { stream: StandardStream::Stdout, bytes }) =
             (&mut self.held, event)
         {
             held.push(bytes);
@@ -347,25 +347,27 @@ impl<'w> RunReporter<'w> {
 }
 
 impl Observer for RunReporter<'_> {
-    fn output(&mut self, stream: prowess_sandbox::Stream, bytes: &[u8]) {
+    fn output(&mut self, stream: prowess_sandbox::OutputStream, bytes: &[u8]) {
         let stream = match stream {
-            prowess_sandbox::Stream::Output => Stream::Stdout,
-            prowess_sandbox::Stream::Error => Stream::Stderr,
+            prowess_sandbox::OutputStream::Output => StandardStream::Stdout,
+            prowess_sandbox::OutputStream::Error => StandardStream::Stderr,
         };
         self.tell(&Event::Output { stream, bytes: bytes.to_owned() });
     }
 
     fn listeners(&mut self, listeners: Vec<TcpListener>) {
         if let Err(message) = self.door.open(listeners) {
-            self.tell(&Event::Warning { message: format!("there is no network: {message}") });
+            self.tell(&Event::Warning {
+                message: format!("the network is not available: {message}"),
+            });
         }
     }
 }
 
 /// A run that has ended.
 #[derive(Debug)]
-pub(crate) struct Finished {
-    pub(crate) ending: Ending,
+pub(crate) struct FinishedRun {
+    pub(crate) ending: RunEnding,
     pub(crate) duration: Duration,
     /// What a function returned. A program has only its output.
     pub(crate) result: Option<Value>,
@@ -373,21 +375,21 @@ pub(crate) struct Finished {
 
 /// What a call may touch and how long it may take.
 #[derive(Debug)]
-pub(crate) struct Specification {
+pub(crate) struct RunSpecification {
     pub(crate) spec: Spec,
     pub(crate) time: Duration,
-    pub(crate) door: Door,
+    pub(crate) door: RunNetwork,
     warnings: Vec<String>,
     /// What to look at after the run.
-    pub(crate) lookout: Lookout,
+    pub(crate) planted_scan: PlantedScan,
 }
 
 /// Makes sure that what was decided about is still there, and turns the decision into what a sandbox enforces.
 pub(crate) fn specification(
-    prepared: &Prepared,
+    prepared: &PreparedCall,
     allowed: &Allowed,
     world: &World,
-) -> Result<Specification, RunError> {
+) -> Result<RunSpecification, RunError> {
     same_as_decided(prepared, allowed, world)?;
     let call = &prepared.call;
     let recipe = &prepared.recipe;
@@ -402,7 +404,7 @@ pub(crate) fn specification(
     };
     let lowered = lower::lower(allowed.spec(), launch, world)?;
     // What the question has said, said again to those who were not asked.
-    let told = allowed.closed().map(|closed| format!("the tool {closed}"));
+    let told = allowed.unavailable_grants().map(|closed| format!("the tool {closed}"));
     let (mut spec, warnings) = (lowered.spec, told.chain(lowered.warnings).collect());
     let door = network::prepare(allowed.spec(), &mut spec, &prepared.outside, &world.credentials)?;
     // Package managers and local clones are full of hard links. Somebody else's skill is refused there; the user's own is
@@ -415,27 +417,27 @@ pub(crate) fn specification(
         spec.limits.time = prepared.time;
         spec.limits.grace = grace;
     }
-    let lookout = lowered.lookout;
-    Ok(Specification { time: spec.limits.time, spec, door, warnings, lookout })
+    let planted_scan = lowered.planted_scan;
+    Ok(RunSpecification { time: spec.limits.time, spec, door, warnings, planted_scan })
 }
 
 fn start(
     workers: &PythonWorkers,
-    prepared: &Prepared,
+    prepared: &PreparedCall,
     allowed: &Allowed,
     world: &World,
-    cancel: &Cancel,
+    cancel: &CancellationToken,
     reporter: &mut RunReporter<'_>,
-) -> Result<(Finished, Option<WarmRun>), RunError> {
+) -> Result<(FinishedRun, Option<WarmRun>), RunError> {
     reporter.redactor = Redactor::of(allowed.spec(), world)?;
-    reporter.warn(lookout::late(&world.state).warnings);
-    let Specification { mut spec, time, door, warnings, lookout } =
+    reporter.warn(planted::scan_killed_runs(&world.state).warnings);
+    let RunSpecification { mut spec, time, door, warnings, planted_scan } =
         specification(prepared, allowed, world)?;
     reporter.warn(warnings.clone());
     let call = &prepared.call;
     // Gone when this function is left, whichever way.
     let longest = longest(prepared, &spec);
-    let _record = reporter.record(&lookout, prepared, longest, world);
+    let _record = reporter.record(&planted_scan, prepared, longest, world);
     let recipe = &prepared.recipe;
     let started = Event::Started {
         skill: call.skill.name.clone(),
@@ -449,7 +451,7 @@ fn start(
         let span = tracing::info_span!("sandbox").entered();
         let finished = session.run(spec, door, &mut |event| reporter.tell_of_python(&event));
         drop(span);
-        let failure = reporter.look(&lookout);
+        let failure = reporter.look(&planted_scan);
         let (mut finished, warmth) = finished?;
         finished.ending.fail(failure);
         let redactor = reporter.redactor.fresh();
@@ -470,9 +472,9 @@ fn start(
     cancel.watch(sandbox.canceller());
     let ended = sandbox.wait(reporter);
     drop(span);
-    let refused = std::mem::replace(&mut reporter.door, Door::Closed).close();
+    let refused = std::mem::replace(&mut reporter.door, RunNetwork::Closed).close();
     reporter.warn(refused);
-    let failure = reporter.look(&lookout);
+    let failure = reporter.look(&planted_scan);
     let ended = ended?;
     reporter.flush();
     let told = result.map(|reader| {
@@ -480,27 +482,27 @@ fn start(
     });
     if let Some(HandlerResult::Returned(result)) = &told {
         let bytes = format!("{result}\n").into_bytes();
-        reporter.tell(&Event::Output { stream: Stream::Stdout, bytes });
+        reporter.tell(&Event::Output { stream: StandardStream::Stdout, bytes });
     }
     reporter.warn(left_behind(&ended));
-    let mut ending = Ending::of(ended.how, time, &recipe.successes);
+    let mut ending = RunEnding::of(ended.exit, time, &recipe.successes);
     match (&told, ending.outcome) {
-        (Some(HandlerResult::Failed(reason)), Outcome::Failed) => {
+        (Some(HandlerResult::Failed(reason)), RunOutcome::Failed) => {
             ending.error = Some(reason.clone());
         }
         // Without a result there is no success.
-        (Some(HandlerResult::Failed(_) | HandlerResult::Nothing), Outcome::Success) => {
+        (Some(HandlerResult::Failed(_) | HandlerResult::Nothing), RunOutcome::Success) => {
             let error = "the handler ended its process without a result".to_owned();
-            ending = Ending { outcome: Outcome::Failed, exit_code: 1, error: Some(error) };
+            ending = RunEnding { outcome: RunOutcome::Failed, exit_code: 1, error: Some(error) };
         }
         _ => {}
     }
     ending.fail(failure);
-    Ok((Finished { ending, duration: ended.duration, result: None }, None))
+    Ok((FinishedRun { ending, duration: ended.duration, result: None }, None))
 }
 
 /// How long a run can take, with everything around it.
-fn longest(prepared: &Prepared, spec: &Spec) -> Duration {
+fn longest(prepared: &PreparedCall, spec: &Spec) -> Duration {
     /// Packages are installed first, and nobody limits that.
     const INSTALLING: Duration = Duration::from_mins(10);
     let recipe = &prepared.recipe;
@@ -512,14 +514,14 @@ fn longest(prepared: &Prepared, spec: &Spec) -> Duration {
 
 /// What a person should know about the files that a run has left. That a folder was too large to be looked through is no
 /// news about the run, and would be told on every run in it.
-pub(crate) fn left_behind(ended: &Ended) -> Vec<String> {
+pub(crate) fn left_behind(ended: &SandboxOutcome) -> Vec<String> {
     let discarded = ended
         .discarded
         .iter()
         .map(|file| format!("`{}` was not kept: {}", file.path.display(), file.reason));
     // There are none or thousands of them.
-    let shared = ended.shared.first().map(|file| {
-        let more = match ended.shared.len() {
+    let shared = ended.hard_linked.first().map(|file| {
+        let more = match ended.hard_linked.len() {
             1 => String::new(),
             count => format!(", as have at least {} more files", count - 1),
         };
@@ -529,14 +531,18 @@ pub(crate) fn left_behind(ended: &Ended) -> Vec<String> {
         )
     });
     // Links are looked for by the engine itself, in larger folders too.
-    let unknown = ended.unswept.then(|| {
-        "the granted folders are too large to look for hard links: files in them that have another name elsewhere could be changed there too".to_owned()
+    let unknown = ended.scan_incomplete.then(|| {
+        "the granted folders are too large to scan for hard links: files in them that are hard-linked elsewhere could be changed there too".to_owned()
     });
     discarded.chain(shared).chain(unknown).collect()
 }
 
 /// A question may wait for minutes. What is run has to be what was shown (attacks sandbox-B12, sandbox-G07).
-fn same_as_decided(prepared: &Prepared, allowed: &Allowed, world: &World) -> Result<(), RunError> {
+fn same_as_decided(
+    prepared: &PreparedCall,
+    allowed: &Allowed,
+    world: &World,
+) -> Result<(), RunError> {
     let skill = &prepared.call.skill;
     let other = allowed.skill() != skill.name || allowed.tool() != prepared.call.tool.name.value;
     if other || prepare::digest_of(skill)? != *allowed.digest() {
@@ -551,7 +557,7 @@ fn same_as_decided(prepared: &Prepared, allowed: &Allowed, world: &World) -> Res
 
 /// A descriptor on which the tool gives its result, and the thread that takes it.
 fn private_result(spec: &mut Spec) -> Result<JoinHandle<Vec<u8>>, RunError> {
-    let failed = |source| prowess_sandbox::Error::SetUp { stage: "pipe", source };
+    let failed = |source| prowess_sandbox::SandboxError::SetUp { stage: "pipe", source };
     let (reader, writer) = std::io::pipe().map_err(failed)?;
     spec.descriptors.push(OwnedFd::from(writer));
     std::thread::Builder::new()
@@ -559,7 +565,7 @@ fn private_result(spec: &mut Spec) -> Result<JoinHandle<Vec<u8>>, RunError> {
         .spawn(move || {
             let mut bytes = Vec::new();
             // What can't be read any more was not returned.
-            let _ = reader.take(MOST_RESULT).read_to_end(&mut bytes);
+            let _ = reader.take(MAX_RESULT).read_to_end(&mut bytes);
             bytes
         })
         .map_err(|source| failed(source).into())

@@ -2,26 +2,31 @@
 //!
 //! It is built once per process and cloned freely. Sandboxed runs wait in a fair queue for a bounded number of threads
 //! ([`submit`](ExecutionService::submit)); answers of models are tasks of the caller's runtime and bounded in number
-//! ([`spawn`](ExecutionService::spawn)). Either way the caller gets a [`RunHandle`]: events, position, cancel, join. A
+//! ([`spawn`](ExecutionService::spawn)). A workflow is such a task too, and its nodes wait in the queue
+//! ([`spawn_workflow`](ExecutionService::spawn_workflow)). Each way the caller gets a [`RunHandle`]: events, position, cancel, join. A
 //! program that has one run and nothing else calls [`ReadyRun::run`], which needs neither thread nor queue.
 //! `docs/design/execution.md` has the rules.
 
 mod active;
 mod events;
 mod handle;
+mod part;
 mod pool;
 mod queue;
 mod stream;
+mod workflow;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use prowess_core::{Envelope, Event, INTERRUPTED, Outcome, Problem, ProblemKind, REFUSED, RunId};
+use prowess_core::{
+    Envelope, Event, INTERRUPTED, Problem, ProblemKind, REFUSED, RunId, RunOutcome,
+};
 use tokio::sync::oneshot;
 
 use crate::decision::ReadyRun;
-use crate::run::Cancel;
+use crate::run::CancellationToken;
 use active::{Active, Ended};
 pub use events::{EventLimits, EventReceiver};
 pub use handle::{RunHandle, RunState};
@@ -73,7 +78,7 @@ struct Inner {
 pub struct RunContext {
     id: RunId,
     owner: Owner,
-    cancel: Cancel,
+    cancel: CancellationToken,
 }
 
 impl RunContext {
@@ -88,7 +93,7 @@ impl RunContext {
     }
 
     /// Ends it.
-    pub fn cancel(&self) -> &Cancel {
+    pub fn cancel(&self) -> &CancellationToken {
         &self.cancel
     }
 }
@@ -124,7 +129,7 @@ impl ExecutionService {
         owner: &Owner,
         work: impl FnOnce(&RunContext, &mut dyn FnMut(&Event)) -> Envelope + Send + 'static,
     ) -> Result<RunHandle, Problem> {
-        let (ending, mut handle) = self.begin(owner, Cancel::default())?;
+        let (ending, mut handle) = self.begin(owner, CancellationToken::default())?;
         let waiting = tracing::info_span!("queue", run_id = %handle.id());
         let job = QueuedRun { ending, work, waiting };
         match self.inner.pool.submit(owner, Box::new(job)) {
@@ -191,7 +196,11 @@ impl ExecutionService {
     }
 
     /// Registers a run.
-    fn begin(&self, owner: &Owner, cancel: Cancel) -> Result<(Ending, RunHandle), Problem> {
+    fn begin(
+        &self,
+        owner: &Owner,
+        cancel: CancellationToken,
+    ) -> Result<(RunEnding, RunHandle), Problem> {
         let id = new_run_id()?;
         let (sender, receiver) = events::channel(id, self.inner.limits.events, cancel.clone());
         let (envelope, joined) = oneshot::channel();
@@ -199,7 +208,7 @@ impl ExecutionService {
         let context = RunContext { id, owner: owner.clone(), cancel };
         let handle = RunHandle::new(Arc::clone(&self.inner), &context, &sender, receiver, joined);
         let ending =
-            Ending { inner: Arc::clone(&self.inner), context, sender, envelope: Some(envelope) };
+            RunEnding { inner: Arc::clone(&self.inner), context, sender, envelope: Some(envelope) };
         Ok((ending, handle))
     }
 }
@@ -221,14 +230,14 @@ pub fn new_run_id() -> Result<RunId, Problem> {
 }
 
 /// Makes sure that a run ends once: with an envelope, an event that says so, and a free place.
-struct Ending {
+struct RunEnding {
     inner: Arc<Inner>,
     context: RunContext,
     sender: events::EventSender,
     envelope: Option<oneshot::Sender<Envelope>>,
 }
 
-impl Ending {
+impl RunEnding {
     fn end(&mut self, envelope: Envelope) {
         let Some(joined) = self.envelope.take() else { return };
         let envelope = self.sender.finish(envelope);
@@ -238,7 +247,7 @@ impl Ending {
     }
 }
 
-impl Drop for Ending {
+impl Drop for RunEnding {
     /// A run that was dropped before it came to its end, for example with the runtime that it was a task of.
     fn drop(&mut self) {
         self.end(cancelled(&self.context.cancel));
@@ -247,7 +256,7 @@ impl Drop for Ending {
 
 /// A run that waits for a thread.
 struct QueuedRun<W> {
-    ending: Ending,
+    ending: RunEnding,
     work: W,
     /// Closed when the run starts.
     waiting: tracing::Span,
@@ -275,20 +284,20 @@ where
     fn refuse(mut self: Box<Self>, problem: Problem) {
         let envelope = match problem.kind {
             ProblemKind::Cancelled => cancelled(&self.ending.context.cancel),
-            _ => Envelope::not_started(Outcome::Refused, REFUSED, problem.message),
+            _ => Envelope::not_started(RunOutcome::Refused, REFUSED, problem.message),
         };
         self.ending.end(envelope);
     }
 }
 
-fn cancelled(cancel: &Cancel) -> Envelope {
+fn cancelled(cancel: &CancellationToken) -> Envelope {
     let code = cancel.exit_code().unwrap_or(INTERRUPTED);
-    Envelope::not_started(Outcome::Cancelled, code, "the run was cancelled".to_owned())
+    Envelope::not_started(RunOutcome::Cancelled, code, "the run was cancelled".to_owned())
 }
 
 fn panicked() -> Envelope {
     let error = "the run panicked (internal error)".to_owned();
-    Envelope::not_started(Outcome::Failed, 1, error)
+    Envelope::not_started(RunOutcome::Failed, 1, error)
 }
 
 #[cfg(test)]

@@ -31,12 +31,12 @@ pub struct World {
     /// Credentials that tools use without seeing them, see [`World::bind_credential`].
     pub credentials: Vec<Credential>,
     /// Folders with our own state. No tool ever sees them.
-    pub state: State,
+    pub state: StateFolders,
 }
 
 /// Where our own files are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct State {
+pub struct StateFolders {
     /// Approvals and what else must not be lost.
     pub data: PathBuf,
     /// Settings.
@@ -45,7 +45,7 @@ pub struct State {
     pub cache: PathBuf,
 }
 
-impl State {
+impl StateFolders {
     /// Where the user's own skills are.
     pub fn skills(&self) -> PathBuf {
         self.data.join("skills")
@@ -61,7 +61,7 @@ impl State {
 #[derive(Debug, thiserror::Error)]
 pub enum WorldError {
     /// Nobody knows where the home is.
-    #[error("there is no home folder: set `HOME`")]
+    #[error("the home directory is unknown: set `HOME`")]
     NoHome,
     /// A folder can't be looked at.
     #[error("cannot find `{}`: {source}", .path.display())]
@@ -74,7 +74,7 @@ pub enum WorldError {
 }
 
 /// Folders of the system, where PATH is not set.
-const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 impl World {
     /// The world of this process.
@@ -87,7 +87,7 @@ impl World {
         let environment = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect();
-        let path = variable("PATH").unwrap_or_else(|| USUAL_PATH.into());
+        let path = variable("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
         let mut world = Self::at(&home, &current, &path, environment)?;
         world.program = std::env::current_exe().ok().and_then(|it| it.canonicalize().ok());
         Ok(world)
@@ -115,7 +115,7 @@ impl World {
             home => home?,
         };
         let current = real(current)?;
-        let state = State::of(&home, |name| {
+        let state = StateFolders::of(&home, |name| {
             let found = environment.iter().find(|(known, _)| known == name);
             found.map(|(_, value)| PathBuf::from(value)).filter(|path| path.is_absolute())
         });
@@ -140,9 +140,10 @@ impl World {
     /// The homes of other users that have to do with a path, as far as they are there.
     pub(crate) fn other_homes(&self, path: &Path) -> Vec<PathBuf> {
         /// The most bytes of the list.
-        const MOST: u64 = 1 << 20;
+        const MAX_BYTES: u64 = 1 << 20;
         let mut text = Vec::new();
-        let read = File::open(&self.users).and_then(|file| file.take(MOST).read_to_end(&mut text));
+        let read =
+            File::open(&self.users).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut text));
         if read.is_err() {
             return Vec::new();
         }
@@ -177,7 +178,7 @@ fn program_folders(path: &OsStr, here: [&Path; 2]) -> Vec<PathBuf> {
         .collect()
 }
 
-impl State {
+impl StateFolders {
     /// The folders by the XDG rules (R24).
     fn of(home: &Path, variable: impl Fn(&str) -> Option<PathBuf>) -> Self {
         let folder = |name: &str, usual: &str| {

@@ -15,7 +15,7 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, RawM
 use crate::step;
 
 /// Maximum depth of folders to remove: unpacking never creates deeper ones.
-const MOST_DEPTH: usize = 128;
+const MAX_DEPTH: usize = 128;
 
 /// An open folder, which stays the same if it is renamed.
 #[derive(Debug)]
@@ -25,16 +25,16 @@ pub struct Folder {
 
 /// An entry of a folder.
 #[derive(Debug)]
-pub struct Entry {
+pub struct FolderEntry {
     /// Its name as bytes, which need not be Unicode.
     pub name: Vec<u8>,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: EntryKind,
 }
 
 /// The kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum EntryKind {
     /// A folder.
     Folder,
     /// A file.
@@ -134,12 +134,12 @@ impl Folder {
 
     /// Locks this folder for this process, unless another process holds the lock. The lock ends
     /// with the process.
-    pub fn try_own(&self) -> io::Result<bool> {
+    pub fn try_lock(&self) -> io::Result<bool> {
         try_flock(&self.descriptor)
     }
 
     /// Whether this folder is still the entry `name` of its parent.
-    pub fn is(&self, parent: &Self, name: &str) -> io::Result<bool> {
+    pub fn is_entry_of(&self, parent: &Self, name: &str) -> io::Result<bool> {
         let own = rustix::fs::fstat(&self.descriptor)?;
         match rustix::fs::statat(&parent.descriptor, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(named) => Ok(named.st_ino == own.st_ino && named.st_dev == own.st_dev),
@@ -149,7 +149,7 @@ impl Folder {
     }
 
     /// The entries, sorted by name.
-    pub fn entries(&self) -> io::Result<Vec<Entry>> {
+    pub fn entries(&self) -> io::Result<Vec<FolderEntry>> {
         let mut entries = Vec::new();
         for entry in Dir::read_from(&self.descriptor)? {
             let entry = entry?;
@@ -159,17 +159,17 @@ impl Folder {
             }
             let kind = match entry.file_type() {
                 // Some file systems don't report the kind when listing.
-                FileType::Unknown => self.kind(name)?.unwrap_or(Kind::Other),
+                FileType::Unknown => self.kind(name)?.unwrap_or(EntryKind::Other),
                 known => kind_of(known),
             };
-            entries.push(Entry { name: name.to_owned(), kind });
+            entries.push(FolderEntry { name: name.to_owned(), kind });
         }
         entries.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(entries)
     }
 
     /// The kind of an entry, if it exists.
-    pub fn kind(&self, name: &[u8]) -> io::Result<Option<Kind>> {
+    pub fn kind(&self, name: &[u8]) -> io::Result<Option<EntryKind>> {
         match rustix::fs::statat(&self.descriptor, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Ok(Some(kind_of(FileType::from_raw_mode(found.st_mode)))),
             Err(rustix::io::Errno::NOENT) => Ok(None),
@@ -187,15 +187,15 @@ impl Folder {
     pub fn sync_tree(&self, what: &str) -> io::Result<()> {
         for entry in self.entries()? {
             match entry.kind {
-                Kind::Folder => {
+                EntryKind::Folder => {
                     let name = String::from_utf8_lossy(&entry.name).into_owned();
                     self.folder_bytes(&entry.name)?.sync_tree(&name)?;
                 }
-                Kind::File => {
+                EntryKind::File => {
                     step("fsync", &String::from_utf8_lossy(&entry.name))?;
                     rustix::fs::fsync(self.file(&entry.name)?)?;
                 }
-                Kind::Link | Kind::Other => {}
+                EntryKind::Link | EntryKind::Other => {}
             }
         }
         self.sync(what)
@@ -203,7 +203,7 @@ impl Folder {
 
     /// Flushes the whole file system to disk, if supported: much faster for many files. Returns
     /// whether it is supported.
-    pub fn sync_everything(&self, what: &str) -> io::Result<bool> {
+    pub fn sync_file_system(&self, what: &str) -> io::Result<bool> {
         #[cfg(any(target_os = "linux", target_os = "android"))]
         {
             step("syncfs", what)?;
@@ -292,15 +292,15 @@ impl Folder {
         let shown = String::from_utf8_lossy(name).into_owned();
         match self.kind(name)? {
             None => return Ok(()),
-            Some(Kind::Folder) => {}
-            Some(Kind::File | Kind::Link | Kind::Other) => {
+            Some(EntryKind::Folder) => {}
+            Some(EntryKind::File | EntryKind::Link | EntryKind::Other) => {
                 step("unlink", &shown)?;
                 return Ok(rustix::fs::unlinkat(&self.descriptor, name, AtFlags::empty())?);
             }
         }
-        if depth == MOST_DEPTH {
+        if depth == MAX_DEPTH {
             return Err(io::Error::other(format!(
-                "folders are nested more than {MOST_DEPTH} deep, remove them by hand"
+                "folders are nested more than {MAX_DEPTH} deep, remove them by hand"
             )));
         }
         let folder = self.folder_bytes(name)?;
@@ -331,11 +331,11 @@ pub fn try_flock(file: &OwnedFd) -> io::Result<bool> {
     }
 }
 
-fn kind_of(kind: FileType) -> Kind {
+fn kind_of(kind: FileType) -> EntryKind {
     match kind {
-        FileType::Directory => Kind::Folder,
-        FileType::RegularFile => Kind::File,
-        FileType::Symlink => Kind::Link,
-        _ => Kind::Other,
+        FileType::Directory => EntryKind::Folder,
+        FileType::RegularFile => EntryKind::File,
+        FileType::Symlink => EntryKind::Link,
+        _ => EntryKind::Other,
     }
 }

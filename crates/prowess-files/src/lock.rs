@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
+use crate::atomic::folder_of;
 use crate::private::{private_file, private_folder};
-use crate::whole::folder_of;
 
 /// Opens a lock file, creating it if it does not exist. It stays empty.
 pub fn lock_file(path: &Path) -> io::Result<File> {

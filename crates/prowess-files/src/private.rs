@@ -35,13 +35,13 @@ pub fn is_own(_data: &fs::Metadata) -> bool {
 
 /// Reads a security-relevant text file; `None` if it does not exist. A file that others can write
 /// is a `PermissionDenied` error.
-pub fn read_own_text(path: &Path, most: u64) -> io::Result<Option<String>> {
-    let Some(file) = crate::whole::open(path)? else { return Ok(None) };
+pub fn read_own_text(path: &Path, max_bytes: u64) -> io::Result<Option<String>> {
+    let Some(file) = crate::atomic::open(path)? else { return Ok(None) };
     if !is_own(&file.metadata()?) {
         let reason = "it is writable by others, or belongs to another user";
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
     }
-    crate::whole::text(crate::whole::read_open(file, most)?).map(Some)
+    crate::atomic::text(crate::atomic::read_open(file, max_bytes)?).map(Some)
 }
 
 /// Creates a folder that is only accessible to its owner, and its parents, if they don't exist.

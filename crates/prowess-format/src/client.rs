@@ -17,7 +17,7 @@ pub use table::CLIENTS;
 
 /// How a client treats a skill, from best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Outcome {
+pub enum ClientOutcome {
     /// The skill loads, with its description.
     Loads,
     /// The skill loads, but the model never reads the author's description.
@@ -26,22 +26,22 @@ pub enum Outcome {
     Dropped,
 }
 
-impl Outcome {
+impl ClientOutcome {
     /// The value in JSON output.
     pub fn as_str(self) -> &'static str {
         match self {
-            Outcome::Loads => "loads",
-            Outcome::LoadsWithoutDescription => "loads-without-description",
-            Outcome::Dropped => "dropped",
+            ClientOutcome::Loads => "loads",
+            ClientOutcome::LoadsWithoutDescription => "loads-without-description",
+            ClientOutcome::Dropped => "dropped",
         }
     }
 
     /// The outcome as the end of a sentence that starts with the skill's name.
     pub fn phrase(self) -> &'static str {
         match self {
-            Outcome::Loads => "loads",
-            Outcome::LoadsWithoutDescription => "loads without its description",
-            Outcome::Dropped => "is dropped",
+            ClientOutcome::Loads => "loads",
+            ClientOutcome::LoadsWithoutDescription => "loads without its description",
+            ClientOutcome::Dropped => "is dropped",
         }
     }
 }
@@ -62,11 +62,11 @@ pub struct Client {
     /// Largest file that it opens, in bytes.
     pub most_bytes: Option<usize>,
     /// How it treats a file that is not UTF-8.
-    pub invalid_utf8: Outcome,
+    pub invalid_utf8: ClientOutcome,
     /// What it tolerates before and on the opening fence.
-    pub opening: Opening,
+    pub opening: FenceTolerance,
     /// How it treats a file without recognisable front matter.
-    pub without_front_matter: Outcome,
+    pub without_front_matter: ClientOutcome,
     /// How it treats front matter that is not valid YAML.
     pub broken_yaml: BrokenYaml,
     /// Requirements for `name`.
@@ -74,11 +74,11 @@ pub struct Client {
     /// Requirements for `description`.
     pub description: DescriptionRule,
     /// How it treats a `metadata` that is not a map.
-    pub metadata_not_a_map: Outcome,
+    pub metadata_not_a_map: ClientOutcome,
     /// How it treats a duplicate `name`, `description` or `metadata`.
-    pub given_twice: Outcome,
+    pub given_twice: ClientOutcome,
     /// How it treats a skill with `disable-model-invocation: true`.
-    pub disabled_for_the_model: Outcome,
+    pub disabled_for_the_model: ClientOutcome,
     /// The dialect whose strict check decides, for a client that is a specification.
     pub strict: Option<&'static str>,
 }
@@ -92,7 +92,7 @@ impl PartialEq for Client {
 /// What a client tolerates before and on the opening fence.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is tolerated or not, independently")]
-pub struct Opening {
+pub struct FenceTolerance {
     /// A byte order mark before the fence.
     pub byte_order_mark: bool,
     /// Blank lines before the fence.
@@ -133,7 +133,7 @@ pub struct NameRule {
 #[derive(Clone, Copy, Debug)]
 pub struct DescriptionRule {
     /// How it treats a skill without a description.
-    pub missing: Outcome,
+    pub missing: ClientOutcome,
     /// Maximum length in characters; a longer description drops the skill.
     pub most: Option<usize>,
     /// Number of characters that the catalogue shows, including `when_to_use`.
@@ -144,11 +144,11 @@ pub struct DescriptionRule {
 
 /// A client's treatment of one file.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Verdict {
+pub struct ClientVerdict {
     /// The client.
     pub client: &'static Client,
     /// Whether the skill loads.
-    pub outcome: Outcome,
+    pub outcome: ClientOutcome,
     /// The reasons, each with the next step. A skill that loads may have some too.
     pub reasons: Vec<String>,
 }
@@ -169,25 +169,25 @@ pub fn verdict(
     file_name: &str,
     directory: Option<&str>,
     client: &'static Client,
-) -> Verdict {
-    let mut judge = Judge { client, outcome: Outcome::Loads, reasons: Vec::new() };
+) -> ClientVerdict {
+    let mut judge = Judge { client, outcome: ClientOutcome::Loads, reasons: Vec::new() };
     judge.file(checked, file_name);
     match client.strict {
         Some(id) => judge.specification(checked, directory, id),
         None => judge.front_matter(checked, directory),
     }
-    Verdict { client, outcome: judge.outcome, reasons: judge.reasons }
+    ClientVerdict { client, outcome: judge.outcome, reasons: judge.reasons }
 }
 
 struct Judge {
     client: &'static Client,
-    outcome: Outcome,
+    outcome: ClientOutcome,
     reasons: Vec<String>,
 }
 
 impl Judge {
     /// Adds a reason and keeps the worst outcome.
-    fn find(&mut self, outcome: Outcome, reason: String) {
+    fn find(&mut self, outcome: ClientOutcome, reason: String) {
         self.outcome = self.outcome.max(outcome);
         self.reasons.push(reason);
     }
@@ -197,7 +197,7 @@ impl Judge {
         if !client.file_names.contains(&file_name) {
             let wanted = crate::text::alternatives(client.file_names);
             self.find(
-                Outcome::Dropped,
+                ClientOutcome::Dropped,
                 format!(
                     "the file is called `{file_name}`, but {} only looks for {wanted}: rename it",
                     client.title
@@ -207,11 +207,11 @@ impl Judge {
         let bytes = checked.document.text.len();
         if let Some(most) = client.most_bytes.filter(|most| bytes > *most) {
             self.find(
-                Outcome::Dropped,
+                ClientOutcome::Dropped,
                 format!("the file has {bytes} bytes, and {} opens at most {most}: move material into other files", client.title),
             );
         }
-        if has(checked, "invalid-utf8") && client.invalid_utf8 != Outcome::Loads {
+        if has(checked, "invalid-utf8") && client.invalid_utf8 != ClientOutcome::Loads {
             self.find(
                 client.invalid_utf8,
                 format!(
@@ -233,7 +233,7 @@ impl Judge {
         let errors = strict.diagnostics.iter().filter(|found| found.strict == Severity::Error);
         for error in errors.take(MOST_REASONS) {
             let help = error.help.as_deref().map_or_else(String::new, |help| format!(": {help}"));
-            self.find(Outcome::Dropped, format!("{}{help}", error.message));
+            self.find(ClientOutcome::Dropped, format!("{}{help}", error.message));
         }
     }
 
@@ -241,10 +241,10 @@ impl Judge {
         if let Some((cause, step)) = self.unrecognised(checked) {
             let outcome = self.client.without_front_matter;
             let instead = match outcome {
-                Outcome::LoadsWithoutDescription => {
+                ClientOutcome::LoadsWithoutDescription => {
                     ", and the first paragraph is used as the description"
                 }
-                Outcome::Loads | Outcome::Dropped => "",
+                ClientOutcome::Loads | ClientOutcome::Dropped => "",
             };
             return self.find(outcome, format!("{cause}{instead}: {step}"));
         }
@@ -260,18 +260,18 @@ impl Judge {
         let title = self.client.title;
         match self.client.broken_yaml {
             BrokenYaml::Drops => self.find(
-                Outcome::Dropped,
+                ClientOutcome::Dropped,
                 format!("the front matter is not valid YAML{line}, and {title} skips such a file: {next}"),
             ),
             BrokenYaml::QuotesValues if only_lacks_quotes(checked) => {
                 self.find(
-                    Outcome::Loads,
+                    ClientOutcome::Loads,
                     format!("the front matter is not valid YAML{line}; {title} reads the value as if it were quoted, but other clients do not: {next}"),
                 );
                 self.fields(&checked.document.root, checked, directory);
             }
             BrokenYaml::QuotesValues => self.find(
-                Outcome::LoadsWithoutDescription,
+                ClientOutcome::LoadsWithoutDescription,
                 format!("the front matter is not valid YAML{line}, and {title} then ignores every field of it: {next}"),
             ),
             BrokenYaml::ReadsLines { indented } => {
@@ -331,13 +331,13 @@ impl Judge {
             let node = root.get(key).filter(|node| !node.is_null());
             if let Some(node) = node.filter(|node| text_only && node.kind() != "text") {
                 self.find(
-                    Outcome::Dropped,
+                    ClientOutcome::Dropped,
                     format!("`{key}` is {}, but {title} only accepts text: quote it", node.kind()),
                 );
             }
         }
         if let Some(metadata) = root.get("metadata").filter(|node| node.mapping().is_none())
-            && client.metadata_not_a_map != Outcome::Loads
+            && client.metadata_not_a_map != ClientOutcome::Loads
         {
             let kind = metadata.kind();
             self.find(
@@ -349,7 +349,7 @@ impl Judge {
             let key = found.span.slice(checked.document.text);
             found.rule.name == "duplicate-key" && matches!(key, "name" | "description" | "metadata")
         });
-        if let Some(twice) = twice.filter(|_| client.given_twice != Outcome::Loads) {
+        if let Some(twice) = twice.filter(|_| client.given_twice != ClientOutcome::Loads) {
             self.find(
                 client.given_twice,
                 format!("{}, and {title} skips such a file: keep one of the two", twice.message),
@@ -365,7 +365,7 @@ impl Judge {
             .as_ref()
             .is_some_and(|flag| flag.value)
             || root.get("disable-model-invocation").and_then(Node::boolean) == Some(true);
-        if disabled && client.disabled_for_the_model != Outcome::Loads {
+        if disabled && client.disabled_for_the_model != ClientOutcome::Loads {
             self.find(
                 client.disabled_for_the_model,
                 "`disable-model-invocation` hides the description from the model: only the user can invoke the skill, by name".to_owned(),
@@ -383,7 +383,7 @@ impl Judge {
         };
         let title = self.client.title;
         self.find(
-            Outcome::Loads,
+            ClientOutcome::Loads,
             format!("the front matter is not valid YAML{line}, and {title} reads it line by line: run `prowess check --fix`"),
         );
         self.name(value("name"), directory);
@@ -394,7 +394,7 @@ impl Judge {
             .filter(|text| matches!(*text, "|" | ">" | "|-" | ">-" | "|+" | ">+"));
         if let Some(indicator) = block.filter(|_| !indented) {
             return self.find(
-                Outcome::LoadsWithoutDescription,
+                ClientOutcome::LoadsWithoutDescription,
                 format!("the description begins on the next line, but {title} then reads only `{indicator}`: write it on one line"),
             );
         }
@@ -407,7 +407,7 @@ impl Judge {
         let name = name.map(|name| one_line(&name)).filter(|name| !name.is_empty());
         if name.is_none() && !rule.from_directory {
             self.find(
-                Outcome::Dropped,
+                ClientOutcome::Dropped,
                 format!("`name` is missing, and {title} does not fall back to the directory name: add `name`"),
             );
         }
@@ -415,7 +415,7 @@ impl Judge {
         let length = name.chars().count();
         if let Some(most) = rule.most.filter(|most| length > *most) {
             self.find(
-                Outcome::Dropped,
+                ClientOutcome::Dropped,
                 format!(
                     "the name has {length} characters, but {title} allows at most {most}: shorten it"
                 ),
@@ -430,10 +430,10 @@ impl Judge {
             description.map(|text| one_line(&text)).filter(|text| !text.is_empty())
         else {
             let reason = match rule.missing {
-                Outcome::LoadsWithoutDescription => format!(
+                ClientOutcome::LoadsWithoutDescription => format!(
                     "`description` is missing, and {title} shows the first paragraph instead: add `description`"
                 ),
-                Outcome::Loads | Outcome::Dropped => format!(
+                ClientOutcome::Loads | ClientOutcome::Dropped => format!(
                     "`description` is missing, and {title} skips such a skill: add `description`"
                 ),
             };
@@ -442,14 +442,14 @@ impl Judge {
         let length = description.chars().count();
         if let Some(most) = rule.most.filter(|most| length > *most) {
             self.find(
-                Outcome::Dropped,
+                ClientOutcome::Dropped,
                 format!("the description has {length} characters, but {title} allows at most {most}: shorten it"),
             );
         }
         let length = length + when_to_use.map_or(0, |text| one_line(&text).chars().count());
         if let Some(shown) = rule.shown.filter(|shown| length > *shown) {
             self.find(
-                Outcome::Loads,
+                ClientOutcome::Loads,
                 format!("the description with `when_to_use` has {length} characters, but {title} shows only the first {shown}: put the important part first"),
             );
         }

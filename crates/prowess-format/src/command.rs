@@ -10,7 +10,7 @@ use crate::skill::Parameter;
 
 /// A piece of an argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fragment {
+pub enum TemplateFragment {
     /// Literal text.
     Literal(String),
     /// `{{name}}` or `{{name:modifier}}`.
@@ -24,16 +24,16 @@ pub enum Fragment {
 
 /// One argument of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Argument {
+pub struct TemplateArgument {
     /// The fragments, in order.
-    pub fragments: Vec<Fragment>,
+    pub fragments: Vec<TemplateFragment>,
 }
 
 /// A parsed command line; the first argument is the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Template {
+pub struct CommandTemplate {
     /// The words.
-    pub arguments: Vec<Argument>,
+    pub arguments: Vec<TemplateArgument>,
 }
 
 /// Why a command line can't be parsed.
@@ -56,11 +56,11 @@ impl std::fmt::Display for TemplateError {
 
 impl std::error::Error for TemplateError {}
 
-impl Argument {
+impl TemplateArgument {
     /// The placeholder, if it is the only fragment.
     pub fn lone_variable(&self) -> Option<(&str, Option<&str>)> {
         match self.fragments.as_slice() {
-            [Fragment::Variable { name, modifier }] => Some((name, modifier.as_deref())),
+            [TemplateFragment::Variable { name, modifier }] => Some((name, modifier.as_deref())),
             _ => None,
         }
     }
@@ -69,7 +69,7 @@ impl Argument {
     pub fn literal(&self) -> Option<&str> {
         match self.fragments.as_slice() {
             [] => Some(""),
-            [Fragment::Literal(text)] => Some(text),
+            [TemplateFragment::Literal(text)] => Some(text),
             _ => None,
         }
     }
@@ -78,9 +78,11 @@ impl Argument {
     pub fn to_template(&self) -> String {
         self.fragments.iter().fold(String::new(), |mut text, fragment| {
             match fragment {
-                Fragment::Literal(literal) => text.push_str(literal),
-                Fragment::Variable { name, modifier: None } => _ = write!(text, "{{{{{name}}}}}"),
-                Fragment::Variable { name, modifier: Some(modifier) } => {
+                TemplateFragment::Literal(literal) => text.push_str(literal),
+                TemplateFragment::Variable { name, modifier: None } => {
+                    _ = write!(text, "{{{{{name}}}}}");
+                }
+                TemplateFragment::Variable { name, modifier: Some(modifier) } => {
                     _ = write!(text, "{{{{{name}:{modifier}}}}}");
                 }
             }
@@ -89,13 +91,13 @@ impl Argument {
     }
 }
 
-impl Template {
+impl CommandTemplate {
     /// Every placeholder's name, in order, with repetitions.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         self.arguments.iter().flat_map(|argument| &argument.fragments).filter_map(|fragment| {
             match fragment {
-                Fragment::Variable { name, .. } => Some(name.as_str()),
-                Fragment::Literal(_) => None,
+                TemplateFragment::Variable { name, .. } => Some(name.as_str()),
+                TemplateFragment::Literal(_) => None,
             }
         })
     }
@@ -125,15 +127,15 @@ pub fn first_command(block: &str) -> String {
 }
 
 /// Parses a command line by POSIX word splitting; `{{…}}` is never split.
-pub fn parse(text: &str) -> Result<Template, TemplateError> {
+pub fn parse(text: &str) -> Result<CommandTemplate, TemplateError> {
     let mut arguments = Vec::new();
-    let mut current: Option<Argument> = None;
+    let mut current: Option<TemplateArgument> = None;
     let mut rest = text;
     let mut quote: Option<char> = None;
     while let Some(character) = rest.chars().next() {
         if let Some((fragment, behind)) = variable(rest) {
             current
-                .get_or_insert_with(|| Argument { fragments: Vec::new() })
+                .get_or_insert_with(|| TemplateArgument { fragments: Vec::new() })
                 .fragments
                 .push(fragment);
             rest = behind;
@@ -143,7 +145,7 @@ pub fn parse(text: &str) -> Result<Template, TemplateError> {
         match (quote, character) {
             (None, '\'' | '"') => {
                 quote = Some(character);
-                current.get_or_insert_with(|| Argument { fragments: Vec::new() });
+                current.get_or_insert_with(|| TemplateArgument { fragments: Vec::new() });
             }
             (Some(open), _) if open == character => quote = None,
             (None, _) if character.is_whitespace() => arguments.extend(current.take()),
@@ -168,14 +170,14 @@ pub fn parse(text: &str) -> Result<Template, TemplateError> {
         return Err(TemplateError::UnclosedQuote(open));
     }
     arguments.extend(current);
-    if arguments.is_empty() { Err(TemplateError::Empty) } else { Ok(Template { arguments }) }
+    if arguments.is_empty() { Err(TemplateError::Empty) } else { Ok(CommandTemplate { arguments }) }
 }
 
-fn push(current: &mut Option<Argument>, character: char) {
-    let argument = current.get_or_insert_with(|| Argument { fragments: Vec::new() });
+fn push(current: &mut Option<TemplateArgument>, character: char) {
+    let argument = current.get_or_insert_with(|| TemplateArgument { fragments: Vec::new() });
     match argument.fragments.last_mut() {
-        Some(Fragment::Literal(text)) => text.push(character),
-        _ => argument.fragments.push(Fragment::Literal(character.to_string())),
+        Some(TemplateFragment::Literal(text)) => text.push(character),
+        _ => argument.fragments.push(TemplateFragment::Literal(character.to_string())),
     }
 }
 
@@ -183,7 +185,7 @@ fn push(current: &mut Option<Argument>, character: char) {
 const MAX_PLACEHOLDER: usize = 1024;
 
 /// A placeholder at the start of `text`, and what follows it.
-fn variable(text: &str) -> Option<(Fragment, &str)> {
+fn variable(text: &str) -> Option<(TemplateFragment, &str)> {
     let inner = text.strip_prefix("{{")?;
     // Bounded, so that a line full of opening braces is not searched to its end at each of them.
     let nearby = &inner.as_bytes()[..inner.len().min(MAX_PLACEHOLDER)];
@@ -196,7 +198,9 @@ fn variable(text: &str) -> Option<(Fragment, &str)> {
         && name
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'));
-    valid.then(|| (Fragment::Variable { name: name.to_owned(), modifier }, &inner[end + 2..]))
+    valid.then(|| {
+        (TemplateFragment::Variable { name: name.to_owned(), modifier }, &inner[end + 2..])
+    })
 }
 
 /// Quotes a word for a shell, for previews and for writing templates. Placeholders stay as they
@@ -293,7 +297,7 @@ impl std::error::Error for RenderError {}
 
 /// An argv with warnings about its values.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Rendered {
+pub struct RenderedCommand {
     /// Program and arguments.
     pub argv: Vec<String>,
     /// Values that begin with `-` where the program may take them for an option (NEG-12): parameter and value.
@@ -302,10 +306,10 @@ pub struct Rendered {
 
 /// Substitutes values into a template. Reports every problem, not only the first.
 pub fn render(
-    template: &Template,
+    template: &CommandTemplate,
     parameters: &[Parameter],
     values: &Map<String, Value>,
-) -> Result<Rendered, Vec<RenderError>> {
+) -> Result<RenderedCommand, Vec<RenderError>> {
     let errors = check_values(parameters, values);
     if !errors.is_empty() {
         return Err(errors);
@@ -319,7 +323,7 @@ pub fn render(
                 .and_then(|parameter| parameter.default.clone())
         })
     };
-    let mut rendered = Rendered::default();
+    let mut rendered = RenderedCommand::default();
     // Whether the last word is a literal option such as `-n`, which belongs to the value after it.
     let mut lone_option = false;
     let mut options_ended = false;
@@ -428,12 +432,15 @@ pub fn kind_of(value: &Value) -> &'static str {
 
 /// Renders an argument with text around its placeholders. Returns `None` if a value is absent,
 /// which drops the whole word (R11).
-fn embedded(argument: &Argument, value_of: &impl Fn(&str) -> Option<Value>) -> Option<String> {
+fn embedded(
+    argument: &TemplateArgument,
+    value_of: &impl Fn(&str) -> Option<Value>,
+) -> Option<String> {
     let mut word = String::new();
     for fragment in &argument.fragments {
         match fragment {
-            Fragment::Literal(text) => word.push_str(text),
-            Fragment::Variable { name, modifier } => {
+            TemplateFragment::Literal(text) => word.push_str(text),
+            TemplateFragment::Variable { name, modifier } => {
                 let flag = modifier.as_deref().is_some_and(|modifier| modifier.starts_with('-'));
                 let text = match (value_of(name), modifier) {
                     (Some(Value::Bool(true)), Some(modifier)) if flag => modifier.clone(),

@@ -11,14 +11,14 @@ use crate::diagnostic::Findings;
 use crate::dialect::{self, Dialect};
 use crate::document::Document;
 use crate::document::markdown::{Block, blocks};
-use crate::emit::Written;
+use crate::emit::WrittenSkill;
 use crate::read::{Checked, form_of, read_layers};
 use crate::skill::Skill;
 
 pub(crate) use carry::{Carried, carry, json_type, known_type};
 pub(crate) use entries::insert as insert_lines;
 pub use facets::facets;
-pub use join::{JoinError, Pack, convert_packs};
+pub use join::{JoinError, ToolPackFile, convert_packs};
 
 /// The result of a conversion.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -126,7 +126,7 @@ fn migrated(checked: &Checked<'_>, to: &'static Dialect, directory: Option<&str>
     let name = migration.name;
     let mut files = migration.files.into_iter();
     let Some((file_name, text)) = files.next() else { return Conversion::default() };
-    let written = Written { text, file_name, files: files.collect() };
+    let written = WrittenSkill { text, file_name, files: files.collect() };
     let mut conversion = finish(&checked.skill, written, to, &kept, notes.collect());
     conversion.name = Some(name);
     // The flag became permissions, and `tools.py` calls the handlers.
@@ -142,7 +142,7 @@ fn handler_file(tool: &crate::skill::Tool) -> Option<String> {
 /// Reads what was written and compares.
 fn finish(
     source: &Skill,
-    written: Written,
+    written: WrittenSkill,
     to: &'static Dialect,
     kept: &[carry::Kept],
     mut notes: Vec<String>,

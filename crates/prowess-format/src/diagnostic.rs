@@ -1,6 +1,7 @@
 //! Diagnostics: one type for every finding of the reader and the rules.
 
 use crate::span::Span;
+use crate::specification::Section;
 
 /// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,6 +38,8 @@ pub struct Rule {
     pub since: &'static str,
     /// The page: the doc comment of the rule, as Markdown.
     pub page: &'static str,
+    /// The sections of the specifications that the rule enforces.
+    pub sections: &'static [Section],
     /// Checks a parsed skill. `None` for rules that only the reader can detect.
     pub check: Option<fn(&crate::rules::Subject<'_>, &mut Findings)>,
 }
@@ -72,9 +75,10 @@ impl PartialEq for Rule {
     }
 }
 
-/// Declares a rule; its doc comment becomes its page.
+/// Declares a rule; its doc comment becomes its page. The sections of specifications that it enforces
+/// follow after a semicolon.
 macro_rules! rule {
-    ($(#[doc = $doc:literal])+ $name:ident = $code:literal, $severity:ident / $strict:ident $(, $check:path)?) => {
+    ($(#[doc = $doc:literal])+ $name:ident = $code:literal, $severity:ident / $strict:ident $(, $check:path)? $(; $($section:expr),+)?) => {
         $(#[doc = $doc])+
         pub(crate) static $name: $crate::diagnostic::Rule = $crate::diagnostic::Rule {
             name: $code,
@@ -82,6 +86,7 @@ macro_rules! rule {
             strict: $crate::diagnostic::Severity::$strict,
             since: "0.1.0",
             page: concat!($($doc, "\n"),+),
+            sections: &[$($($section),+)?],
             check: rule!(@check $($check)?),
         };
     };
@@ -153,14 +158,14 @@ pub struct Fix {
     /// What the change does, as an imperative phrase.
     pub title: String,
     /// Whether `check --fix` may apply it without asking.
-    pub safety: Safety,
+    pub safety: FixSafety,
     /// The replacements, in ascending order, never overlapping.
     pub edits: Vec<Edit>,
 }
 
 /// Whether a fix keeps the meaning of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Safety {
+pub enum FixSafety {
     /// Preserves what the author meant; applied by `check --fix`.
     Safe,
     /// Probably right; only shown.
@@ -179,12 +184,12 @@ pub struct Edit {
 impl Fix {
     /// A fix that keeps the file's meaning.
     pub fn safe(title: impl Into<String>, edits: Vec<Edit>) -> Self {
-        Self { title: title.into(), safety: Safety::Safe, edits }
+        Self { title: title.into(), safety: FixSafety::Safe, edits }
     }
 
     /// A fix that a person should review.
     pub fn suggested(title: impl Into<String>, edits: Vec<Edit>) -> Self {
-        Self { title: title.into(), safety: Safety::Suggested, edits }
+        Self { title: title.into(), safety: FixSafety::Suggested, edits }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::skill::Skill;
 use crate::span::Spanned;
 
 /// Facts about a machine.
-pub trait Machine {
+pub trait MachineFacts {
     /// The operating system in OpenClaw's terms: `darwin`, `linux` or `win32`.
     fn os(&self) -> &str;
     /// Whether a program is on PATH.
@@ -23,7 +23,7 @@ pub trait Machine {
 
 /// A requirement that is not met.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Missing {
+pub enum MissingRequirement {
     /// A newer runtime than this one (SRT §4.3, §10).
     Runtime(String),
     /// The skill runs only on these systems.
@@ -45,34 +45,41 @@ pub enum Missing {
     },
 }
 
-impl Missing {
+impl MissingRequirement {
     /// Whether it is a program to start, which has its own error (GIB §9.3).
     pub fn is_for_starting(&self) -> bool {
         match self {
-            Missing::Program(_) | Missing::AnyProgram(_) | Missing::Server { .. } => true,
-            Missing::Runtime(_) | Missing::Os(_) | Missing::Variable(_) | Missing::Setting(_) => {
-                false
-            }
+            MissingRequirement::Program(_)
+            | MissingRequirement::AnyProgram(_)
+            | MissingRequirement::Server { .. } => true,
+            MissingRequirement::Runtime(_)
+            | MissingRequirement::Os(_)
+            | MissingRequirement::Variable(_)
+            | MissingRequirement::Setting(_) => false,
         }
     }
 }
 
-impl std::fmt::Display for Missing {
+impl std::fmt::Display for MissingRequirement {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let list = |words: &[String]| {
             words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
         };
         match self {
-            Missing::Runtime(version) => write!(
+            MissingRequirement::Runtime(version) => write!(
                 f,
                 "it requires runtime version {version}, but only {UNDERSTOOD_RUNTIME} is supported"
             ),
-            Missing::Os(systems) => write!(f, "it runs only on {}", list(systems)),
-            Missing::Program(name) => write!(f, "the program `{name}` is not on PATH"),
-            Missing::AnyProgram(names) => write!(f, "none of {} is on PATH", list(names)),
-            Missing::Variable(name) => write!(f, "the variable `{name}` is not set"),
-            Missing::Setting(path) => write!(f, "the setting `{path}` is off"),
-            Missing::Server { name, problem } => write!(f, "the MCP server `{name}` {problem}"),
+            MissingRequirement::Os(systems) => write!(f, "it runs only on {}", list(systems)),
+            MissingRequirement::Program(name) => write!(f, "the program `{name}` is not on PATH"),
+            MissingRequirement::AnyProgram(names) => {
+                write!(f, "none of {} is on PATH", list(names))
+            }
+            MissingRequirement::Variable(name) => write!(f, "the variable `{name}` is not set"),
+            MissingRequirement::Setting(path) => write!(f, "the setting `{path}` is off"),
+            MissingRequirement::Server { name, problem } => {
+                write!(f, "the MCP server `{name}` {problem}")
+            }
         }
     }
 }
@@ -81,32 +88,34 @@ impl std::fmt::Display for Missing {
 /// run.
 ///
 /// `always` skips every gate except the operating system (OC-4).
-pub fn missing(skill: &Skill, machine: &dyn Machine) -> Vec<Missing> {
+pub fn missing(skill: &Skill, machine: &dyn MachineFacts) -> Vec<MissingRequirement> {
     let wanted = &skill.requirements;
     let mut missing = Vec::new();
-    missing.extend(newer_runtime(skill).map(|version| Missing::Runtime(version.value.clone())));
+    missing.extend(
+        newer_runtime(skill).map(|version| MissingRequirement::Runtime(version.value.clone())),
+    );
     let systems: Vec<String> = wanted.os.iter().map(|os| os.value.clone()).collect();
     if !systems.is_empty() && !systems.iter().any(|os| same_os(os, machine.os())) {
-        missing.push(Missing::Os(systems));
+        missing.push(MissingRequirement::Os(systems));
     }
     if skill.openclaw.as_ref().and_then(|block| block.always) == Some(true) {
         return missing;
     }
     let absent = wanted.programs.iter().filter(|name| !machine.has_program(name));
-    missing.extend(absent.map(|name| Missing::Program(name.value.clone())));
+    missing.extend(absent.map(|name| MissingRequirement::Program(name.value.clone())));
     if !wanted.any_programs.is_empty()
         && !wanted.any_programs.iter().any(|name| machine.has_program(name))
     {
         let names = wanted.any_programs.iter().map(|name| name.value.clone());
-        missing.push(Missing::AnyProgram(names.collect()));
+        missing.push(MissingRequirement::AnyProgram(names.collect()));
     }
     let absent = wanted.env_vars.iter().filter(|name| !machine.has_variable(name));
-    missing.extend(absent.map(|name| Missing::Variable(name.value.clone())));
+    missing.extend(absent.map(|name| MissingRequirement::Variable(name.value.clone())));
     let absent = wanted.config.iter().filter(|path| !machine.has_setting(path));
-    missing.extend(absent.map(|path| Missing::Setting(path.value.clone())));
+    missing.extend(absent.map(|path| MissingRequirement::Setting(path.value.clone())));
     missing.extend(wanted.mcp_servers.iter().filter_map(|name| {
         let problem = machine.server_problem(name)?;
-        Some(Missing::Server { name: name.value.clone(), problem })
+        Some(MissingRequirement::Server { name: name.value.clone(), problem })
     }));
     missing
 }

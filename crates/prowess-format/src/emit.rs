@@ -9,13 +9,13 @@ use crate::span::Spanned;
 
 /// A YAML mapping under construction.
 #[derive(Clone, Debug, Default)]
-pub struct Yaml {
+pub struct YamlWriter {
     text: String,
 }
 
 /// The output of a dialect's writer: the main file and other files.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenSkill {
     /// The text of the main file.
     pub text: String,
     /// The main file's name; `SKILL.md` except for tool packs.
@@ -24,9 +24,9 @@ pub struct Written {
     pub files: Vec<(String, String)>,
 }
 
-impl Written {
+impl WrittenSkill {
     /// A SKILL.md with front matter.
-    pub fn markdown(yaml: &Yaml, body: &str) -> Self {
+    pub fn markdown(yaml: &YamlWriter, body: &str) -> Self {
         let gap = if body.is_empty() || body.starts_with(['\n', '\r']) { "" } else { "\n" };
         Self {
             text: format!("---\n{}---\n{gap}{body}", yaml.text),
@@ -36,7 +36,7 @@ impl Written {
     }
 }
 
-impl Yaml {
+impl YamlWriter {
     /// An empty mapping.
     pub fn new() -> Self {
         Self::default()

@@ -2,11 +2,11 @@
 
 use crate::permission::Permission;
 use crate::range;
-use crate::shape::Format;
+use crate::shape::TextFormat;
 use crate::text::{shorten, slug};
 
 /// `[a-z0-9]+(-[a-z0-9]+)*`, at most 64 (R2).
-pub static NAME: Format = Format {
+pub static NAME: TextFormat = TextFormat {
     title: "a name of lower-case letters, digits and single hyphens",
     pattern: "^(?=.{1,64}$)[a-z0-9]+(-[a-z0-9]+)*$",
     plain: &["integer", "boolean"],
@@ -14,7 +14,7 @@ pub static NAME: Format = Format {
 };
 
 /// A kebab-case name with lower-case letters of every script, as the open standard allows.
-pub static UNICODE_NAME: Format = Format {
+pub static UNICODE_NAME: TextFormat = TextFormat {
     title: "a name of lower-case letters, digits and single hyphens",
     pattern: "^(?=.{1,64}$)[\\p{Ll}\\p{Lm}\\p{Lo}\\p{N}]+(-[\\p{Ll}\\p{Lm}\\p{Lo}\\p{N}]+)*$",
     plain: &["integer", "boolean"],
@@ -22,7 +22,7 @@ pub static UNICODE_NAME: Format = Format {
 };
 
 /// A name by GAIA §2.3, or in the canonical form, which may begin with a digit (R2).
-pub static GAIA_NAME: Format = Format {
+pub static GAIA_NAME: TextFormat = TextFormat {
     title: "a name of lower-case letters, digits and hyphens",
     pattern: "^([a-z][a-z0-9-]{0,63}|(?=.{1,64}$)[a-z0-9]+(-[a-z0-9]+)*)$",
     plain: &["integer", "boolean"],
@@ -30,7 +30,7 @@ pub static GAIA_NAME: Format = Format {
 };
 
 /// `^[a-z0-9][a-z0-9._-]*$`, at most 128 (SRT's schema).
-pub static DOTTED_NAME: Format = Format {
+pub static DOTTED_NAME: TextFormat = TextFormat {
     title: "a name of lower-case letters, digits, `.`, `_` and `-`",
     pattern: "^(?=.{1,128}$)[a-z0-9][a-z0-9._-]*$",
     plain: &["number", "boolean"],
@@ -38,7 +38,7 @@ pub static DOTTED_NAME: Format = Format {
 };
 
 /// A tool pack's name: ASCII letters, digits and underscores.
-pub static TOOL_PACK_NAME: Format = Format {
+pub static TOOL_PACK_NAME: TextFormat = TextFormat {
     title: "a tool name of letters, digits and underscores",
     pattern: "^[A-Za-z0-9_]+$",
     plain: &[],
@@ -46,7 +46,7 @@ pub static TOOL_PACK_NAME: Format = Format {
 };
 
 /// SemVer 2.0.0.
-pub static VERSION: Format = Format {
+pub static VERSION: TextFormat = TextFormat {
     title: "a SemVer version such as `1.0.0`",
     pattern: "^(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(\\.(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\\+[0-9a-zA-Z-]+(\\.[0-9a-zA-Z-]+)*)?$",
     plain: &[],
@@ -54,7 +54,7 @@ pub static VERSION: Format = Format {
 };
 
 /// An absolute URL.
-pub static URL: Format = Format {
+pub static URL: TextFormat = TextFormat {
     title: "a URL such as `https://example.com`",
     pattern: "^[a-zA-Z][a-zA-Z0-9+.-]*://[^\\s/?#]+",
     plain: &[],
@@ -62,7 +62,7 @@ pub static URL: Format = Format {
 };
 
 /// A permission (GAIA §3).
-pub static PERMISSION: Format = Format {
+pub static PERMISSION: TextFormat = TextFormat {
     title: "a permission",
     pattern: "^((filesystem|network|database):(read|write)(:.*\\S.*)?|(filesystem|network|database|shell|desktop|mcp|env):none|shell:execute(:.*\\S.*)?|desktop:control(:.*\\S.*)?|mcp:connect(:.*\\S.*)?|env:read(:.*\\S.*)?)$",
     plain: &[],
@@ -70,7 +70,7 @@ pub static PERMISSION: Format = Format {
 };
 
 /// A range of versions (GAIA §10.2).
-pub static RANGE: Format = Format {
+pub static RANGE: TextFormat = TextFormat {
     title: "a version range such as `>=1.0.0`",
     pattern: "^\\s*((>=|<=|==|!=|>|<|\\^|~|=)?\\s*(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(\\.(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\\+[0-9a-zA-Z-]+(\\.[0-9a-zA-Z-]+)*)?)?)?|~=\\s*(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(\\.(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\\+[0-9a-zA-Z-]+(\\.[0-9a-zA-Z-]+)*)?)?)\\s*(,\\s*((>=|<=|==|!=|>|<|\\^|~|=)?\\s*(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(\\.(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\\+[0-9a-zA-Z-]+(\\.[0-9a-zA-Z-]+)*)?)?)?|~=\\s*(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(\\.(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\\+[0-9a-zA-Z-]+(\\.[0-9a-zA-Z-]+)*)?)?)\\s*)*$",
     plain: &["number"],
@@ -78,7 +78,7 @@ pub static RANGE: Format = Format {
 };
 
 /// A minimum size such as `>=7B` or `>=8K` (GAIA §2.1).
-pub static SIZE: Format = Format {
+pub static SIZE: TextFormat = TextFormat {
     title: "a minimum size such as `>=7B`",
     pattern: "^\\s*(>=|>|==|=)?\\s*[0-9]+(\\.[0-9]+)?\\s*([kKmMbBtT]|[gGmM]i?[bB])?\\s*$",
     plain: &["number"],
@@ -86,7 +86,7 @@ pub static SIZE: Format = Format {
 };
 
 /// The name of an environment variable.
-pub static VARIABLE: Format = Format {
+pub static VARIABLE: TextFormat = TextFormat {
     title: "the name of an environment variable",
     pattern: "^[A-Za-z_][A-Za-z0-9_]*$",
     plain: &["boolean"],
@@ -94,7 +94,7 @@ pub static VARIABLE: Format = Format {
 };
 
 /// A tag of 1 to 50 characters (SKL layer 3).
-pub static TAG: Format = Format {
+pub static TAG: TextFormat = TextFormat {
     title: "a tag of 1 to 50 characters",
     pattern: "^(?=[\\s\\S]{1,50}$)[\\s\\S]*\\S",
     plain: &["number", "boolean"],
@@ -102,7 +102,7 @@ pub static TAG: Format = Format {
 };
 
 /// 1 to 20 tags in one text, separated by commas (SKL layer 3).
-pub static TAG_LIST: Format = Format {
+pub static TAG_LIST: TextFormat = TextFormat {
     title: "1 to 20 tags of 1 to 50 characters",
     pattern: "^[\\s,]*[^\\s,]([^,]{0,48}[^\\s,])?(\\s*,[\\s,]*[^\\s,]([^,]{0,48}[^\\s,])?){0,19}[\\s,]*$",
     plain: &["number", "boolean"],
@@ -110,7 +110,7 @@ pub static TAG_LIST: Format = Format {
 };
 
 /// `name@range` (SRT §4.6).
-pub static DEPENDENCY: Format = Format {
+pub static DEPENDENCY: TextFormat = TextFormat {
     title: "a dependency such as `name@>=1.0.0`",
     pattern: "^@?[a-z0-9][a-z0-9._/-]*(@\\s*((>=|<=|==|!=|>|<|\\^|~|=)?\\s*(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(\\.(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\\+[0-9a-zA-Z-]+(\\.[0-9a-zA-Z-]+)*)?)?)?|~=\\s*(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(\\.(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\\+[0-9a-zA-Z-]+(\\.[0-9a-zA-Z-]+)*)?)?)\\s*(,\\s*((>=|<=|==|!=|>|<|\\^|~|=)?\\s*(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(\\.(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\\+[0-9a-zA-Z-]+(\\.[0-9a-zA-Z-]+)*)?)?)?|~=\\s*(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(\\.(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\\+[0-9a-zA-Z-]+(\\.[0-9a-zA-Z-]+)*)?)?)\\s*)*)?$",
     plain: &["number", "boolean"],
@@ -358,7 +358,7 @@ fn check_tag_list(text: &str) -> Result<(), String> {
 }
 
 /// Suggests what the author probably meant.
-pub fn suggestion(format: &Format, text: &str) -> Option<String> {
+pub fn suggestion(format: &TextFormat, text: &str) -> Option<String> {
     let is_name = [&NAME, &UNICODE_NAME, &GAIA_NAME, &DOTTED_NAME]
         .into_iter()
         .any(|name| std::ptr::eq(name, format));

@@ -31,6 +31,7 @@ pub mod scaffold;
 pub mod shape;
 pub mod skill;
 pub mod span;
+pub mod specification;
 pub mod template;
 pub mod text;
 pub mod tool_output;

@@ -12,11 +12,12 @@ use crate::document::yaml::{Mapping, Node};
 use crate::document::{Document, FrontMatter};
 use crate::formats;
 use crate::rules;
-use crate::shape::{self, ANY_MAP, Field, Shape, TEXT, Unknown};
-use crate::skill::{SkillDependency, Text, Tool, ToolKind};
+use crate::shape::{self, ANY_MAP, Field, Shape, TEXT, UnknownFields};
+use crate::skill::{OptionalText, SkillDependency, Tool, ToolKind};
 use crate::span::Spanned;
+use crate::specification::{GAIA, GAIA_IMPLEMENTATION};
 
-pub use sets::{ActiveSkills, ChosenBy, SkillSetError};
+pub use sets::{ActiveSkills, SetChosenBy, SkillSetError};
 
 /// File names of manifests.
 pub const FILE_NAMES: &[&str] = &["AGENT.yaml", "gaia-agent.yaml"];
@@ -34,11 +35,11 @@ pub struct CheckedManifest {
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct AgentManifest {
     /// The agent's name.
-    pub name: Text,
+    pub name: OptionalText,
     /// Its version.
-    pub version: Text,
+    pub version: OptionalText,
     /// What it does.
-    pub description: Text,
+    pub description: OptionalText,
     /// The skills it is made of.
     pub skills: Vec<SkillDependency>,
     /// The model it needs.
@@ -48,7 +49,7 @@ pub struct AgentManifest {
     /// Named sets of skills of which one is active at a time (GAIX-18).
     pub skill_sets: Vec<SkillSet>,
     /// The set to use if none is chosen.
-    pub default_set: Text,
+    pub default_set: OptionalText,
     /// Other fields.
     pub extra: Vec<(String, Value)>,
 }
@@ -57,11 +58,11 @@ pub struct AgentManifest {
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct AgentModel {
     /// The model by name.
-    pub default: Text,
+    pub default: OptionalText,
     /// The minimum model size, such as `>=7B`.
-    pub minimum: Text,
+    pub minimum: OptionalText,
     /// The minimum context window, such as `>=32K`.
-    pub context: Text,
+    pub context: OptionalText,
 }
 
 /// A named set of skills.
@@ -74,15 +75,15 @@ pub struct SkillSet {
 }
 
 const SKILL: &[Field] = &[
-    Field::new("name", TEXT, "§9.1", "Name of the skill.").required(),
+    Field::new("name", TEXT, GAIA.at("9.1"), "Name of the skill.").required(),
     Field::new(
         "version",
         Shape::Format(&formats::RANGE),
-        "§10.2",
+        GAIA.at("10.2"),
         "Version range; any version if absent.",
     )
     .rule(&rules::INVALID_RANGE),
-    Field::new("required", Shape::Boolean, "§9.1", "Whether the agent fails without it.")
+    Field::new("required", Shape::Boolean, GAIA.at("9.1"), "Whether the agent fails without it.")
         .default("true"),
 ];
 
@@ -94,41 +95,51 @@ const SKILLS: Shape = Shape::List {
 };
 
 const MODEL: &[Field] = &[
-    Field::new("default", TEXT, "§9.1", "The model by name."),
-    Field::new("minimum", Shape::Format(&formats::SIZE), "§9.1", "Minimum model size."),
-    Field::new("context", Shape::Format(&formats::SIZE), "§9.1", "Minimum context window."),
+    Field::new("default", TEXT, GAIA.at("9.1"), "The model by name."),
+    Field::new("minimum", Shape::Format(&formats::SIZE), GAIA.at("9.1"), "Minimum model size."),
+    Field::new("context", Shape::Format(&formats::SIZE), GAIA.at("9.1"), "Minimum context window."),
 ];
 
 const FIELDS: &[Field] = &[
-    Field::new("name", TEXT, "§9.1", "The agent's name.").required(),
-    Field::new("version", Shape::Format(&formats::VERSION), "§9.1", "SemVer version.")
+    Field::new("name", TEXT, GAIA.at("9.1"), "The agent's name.").required(),
+    Field::new("version", Shape::Format(&formats::VERSION), GAIA.at("9.1"), "SemVer version.")
         .rule(&rules::INVALID_VERSION),
-    Field::new("description", TEXT, "§9.1", "What the agent does."),
-    Field::new("skills", SKILLS, "§9.1", "Skills by name and version range.")
+    Field::new("description", TEXT, GAIA.at("9.1"), "What the agent does."),
+    Field::new("skills", SKILLS, GAIA.at("9.1"), "Skills by name and version range.")
         .default("[]")
         .rule(&rules::INVALID_DEPENDENCY),
     Field::new(
         "model",
         Shape::Either(&[Shape::Map(MODEL), TEXT]),
-        "§9.1",
+        GAIA.at("9.1"),
         "The model it needs; text is a model name.",
     ),
     Field::new(
         "tools",
         Shape::List { item: &Shape::Map(dialect::GAIA_TOOL), least: 0, most: 1000 },
-        "§9.3",
+        GAIA.at("9.3"),
         "The agent's own tools.",
     ),
     Field::new(
         "skill_sets",
         Shape::MapOf(&SKILLS),
-        "implementation",
+        GAIA_IMPLEMENTATION.whole(),
         "Named sets of skills, one of which is active.",
     )
     .rule(&rules::INVALID_DEPENDENCY),
-    Field::new("default_set", TEXT, "implementation", "The set to use if none is chosen."),
-    Field::new("default_skill_set", TEXT, "implementation", "Another name for `default_set`."),
-    Field::new("metadata", ANY_MAP, "implementation", "Any further keys and values."),
+    Field::new(
+        "default_set",
+        TEXT,
+        GAIA_IMPLEMENTATION.whole(),
+        "The set to use if none is chosen.",
+    ),
+    Field::new(
+        "default_skill_set",
+        TEXT,
+        GAIA_IMPLEMENTATION.whole(),
+        "Another name for `default_set`.",
+    ),
+    Field::new("metadata", ANY_MAP, GAIA_IMPLEMENTATION.whole(), "Any further keys and values."),
 ];
 
 /// The fields of a manifest, for the reference.
@@ -159,7 +170,7 @@ pub fn check(text: &str) -> CheckedManifest {
 
 /// The JSON Schema (2020-12) of a manifest.
 pub fn schema() -> Value {
-    let mut schema = shape::schema(FIELDS, Unknown::Kept);
+    let mut schema = shape::schema(FIELDS, UnknownFields::Kept);
     schema["$schema"] = Value::from("https://json-schema.org/draft/2020-12/schema");
     schema["title"] = Value::from("GAIA agent manifest");
     schema

@@ -18,6 +18,7 @@ use crate::dialect;
 use crate::read::Checked;
 use crate::skill::{Skill, ToolKind};
 use crate::span::{Span, Spanned};
+use crate::specification::GAIA;
 use crate::text::{shorten, slug};
 
 /// The result of a migration.
@@ -239,7 +240,10 @@ fn left_to_decide(source: &Skill, skill: &Skill, review: &mut Vec<ReviewItem>) {
         item(
             review,
             "tools",
-            "the skill is instructions only, which today's GAIA loads; its specification requires at least one tool (§2.2)",
+            format!(
+                "the skill has instructions only: GAIA loads it, but its specification requires at least one tool ({})",
+                GAIA.at("2.2")
+            ),
         );
     }
     let missing: Vec<&str> =
@@ -252,11 +256,19 @@ fn left_to_decide(source: &Skill, skill: &Skill, review: &mut Vec<ReviewItem>) {
         item(
             review,
             "identity",
-            format!("GAIA requires {}, which the source does not have (§2.2)", listed(&missing)),
+            format!(
+                "GAIA requires {}, which the source does not have ({})",
+                listed(&missing),
+                GAIA.at("2.2")
+            ),
         );
     }
     if skill.description.as_ref().is_some_and(|description| description.chars().count() > 200) {
-        item(review, "description", "GAIA allows 200 characters: shorten it (§2.2)");
+        item(
+            review,
+            "description",
+            format!("shorten it: GAIA allows 200 characters ({})", GAIA.at("2.2")),
+        );
     }
 }
 

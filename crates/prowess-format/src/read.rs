@@ -7,7 +7,7 @@ use crate::document::yaml::Node;
 use crate::document::{Document, Form, FrontMatter};
 use crate::rules::{self, SkillLocation, Subject};
 use crate::shape;
-use crate::skill::{Kind, Skill};
+use crate::skill::{Skill, SkillKind};
 use crate::span::Span;
 
 /// How to read a text.
@@ -155,18 +155,18 @@ pub(crate) fn read_layers(document: &Document<'_>, layers: &[&'static Dialect]) 
                 .collect()
         })
         .unwrap_or_default();
-    let mut kind = Kind::Instructions;
+    let mut kind = SkillKind::Instructions;
     for layer in layers {
-        skill.kind = Kind::Instructions;
+        skill.kind = SkillKind::Instructions;
         (layer.read)(document, &mut skill);
         // The first layer with a more specific kind than "instructions" decides.
-        if kind == Kind::Instructions {
+        if kind == SkillKind::Instructions {
             kind = skill.kind;
         }
     }
     skill.kind = if document.front_matter == FrontMatter::Absent && document.form == Form::Markdown
     {
-        Kind::Prose
+        SkillKind::Prose
     } else {
         kind
     };

@@ -101,7 +101,7 @@ pub fn prompt(
 pub fn command(
     tool: &Tool,
     values: &Map<String, Value>,
-) -> Result<command::Rendered, Vec<command::RenderError>> {
+) -> Result<command::RenderedCommand, Vec<command::RenderError>> {
     let text = tool.command.as_ref().map_or("", |command| command.as_str());
     let template =
         command::parse(text).map_err(|error| vec![command::RenderError::Template(error)])?;
@@ -183,8 +183,10 @@ impl Renderer<'_> {
 
     /// Inserts a marker for a command and lists it; nothing is run (SKL-L2-7).
     fn command(&mut self, source: &str, block: bool) {
-        let syntax =
-            template::Syntax { inputs: template::syntax_of(self.skill).inputs, arguments: true };
+        let syntax = template::Substitutions {
+            inputs: template::syntax_of(self.skill).inputs,
+            arguments: true,
+        };
         let mut command = String::new();
         for piece in scan::pieces_of_command(source, syntax, self.names) {
             let text = self.substitute(&piece);

@@ -6,7 +6,7 @@ use crate::text::slug;
 
 /// One file of a scaffold: its path and its text, with the placeholders `@NAME@`, `@TOOL@` and
 /// `@TITLE@`.
-type Template = (&'static str, &'static str);
+type CommandTemplate = (&'static str, &'static str);
 
 /// The files of a new skill, by path relative to its directory, which should have the skill's name.
 ///
@@ -28,7 +28,7 @@ pub fn scaffold(name: &str, dialect: &'static Dialect) -> Vec<(String, String)> 
     templates(dialect).iter().map(|(path, text)| (fill(path), fill(text))).collect()
 }
 
-fn templates(dialect: &Dialect) -> &'static [Template] {
+fn templates(dialect: &Dialect) -> &'static [CommandTemplate] {
     match dialect.id {
         "agent-skills" => &[("SKILL.md", include_str!("scaffold/agent-skills.md"))],
         "claude-code" => &[("SKILL.md", include_str!("scaffold/claude-code.md"))],

@@ -6,10 +6,11 @@ use std::borrow::Cow;
 use serde_json::{Map, Value, json};
 
 use crate::diagnostic::{Edit, Findings, Fix, Rule, Severity};
-use crate::document::yaml::{Content, Entry, Mapping, Node, Style, brief};
+use crate::document::yaml::{Mapping, Node, YamlContent, YamlEntry, YamlStyle, brief};
 use crate::formats;
 use crate::rules;
 use crate::span::Span;
+use crate::specification::Section;
 use crate::text::{alternatives, closest};
 
 /// One field of front matter.
@@ -23,8 +24,8 @@ pub struct Field {
     pub need: Need,
     /// The default, as shown in the reference.
     pub default: &'static str,
-    /// The section of the dialect's specification.
-    pub section: &'static str,
+    /// The section of the specification that defines it.
+    pub section: Section,
     /// What it is for.
     pub about: &'static str,
     /// The rule for an invalid value, if the field has its own.
@@ -63,7 +64,7 @@ pub enum Shape {
         most: usize,
     },
     /// Text in a named format.
-    Format(&'static Format),
+    Format(&'static TextFormat),
     /// `true` or `false`.
     Boolean,
     /// A whole number in a range.
@@ -115,7 +116,7 @@ impl Shape {
 
 /// A named text format with a pattern for the schema and an equivalent check for the reader.
 #[derive(Debug)]
-pub struct Format {
+pub struct TextFormat {
     /// Description in messages.
     pub title: &'static str,
     /// A regular expression of JSON Schema.
@@ -140,7 +141,7 @@ impl Field {
     pub const fn new(
         name: &'static str,
         shape: Shape,
-        section: &'static str,
+        section: Section,
         about: &'static str,
     ) -> Self {
         Self {
@@ -201,7 +202,7 @@ impl Field {
 
 /// How a dialect treats unknown fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unknown {
+pub enum UnknownFields {
     /// They are kept without a finding.
     Kept,
     /// A warning, whatever the strictness (GIB §9.2).
@@ -273,7 +274,7 @@ fn missing(
     };
     let owner = if context.is_empty() { String::new() } else { format!(" in `{context}`") };
     let rule = &rules::MISSING_FIELD;
-    let add = format!("add `{}: …` ({}, {})", field.name, describe(&field.shape), field.section);
+    let add = format!("add `{}: …` ({}; {})", field.name, describe(&field.shape), field.section);
     let diagnostic = match (mapping.entry(field.name), misspelt(field, fields, mapping)) {
         (Some(empty), _) => {
             rule.at(empty.key_span, format!("`{}` is empty{owner}", field.name)).help(add)
@@ -295,7 +296,7 @@ fn misspelt<'m, 'a>(
     field: &Field,
     fields: &[&Field],
     mapping: &'m Mapping<'a>,
-) -> Option<&'m Entry<'a>> {
+) -> Option<&'m YamlEntry<'a>> {
     let unknown = |key: &str| !fields.iter().any(|known| known.name == key);
     let keys = mapping.entries.iter().map(|entry| &*entry.key).filter(|key| unknown(key));
     mapping.entry(closest(field.name, keys)?)
@@ -330,7 +331,10 @@ fn value(
                         format!("`{path}` has {length} characters, at most {most} are allowed"),
                         format!("shorten it by {} characters", length - most),
                     ));
-                } else if scalar.style == Style::Plain && !node.is_null() && node.kind() != "text" {
+                } else if scalar.style == YamlStyle::Plain
+                    && !node.is_null()
+                    && node.kind() != "text"
+                {
                     unquoted(node, path, &scalar.text, findings);
                 }
             }
@@ -358,7 +362,7 @@ fn value(
                             None => format!("write {}", format.title),
                         },
                     ));
-                } else if scalar.style == Style::Plain && node.kind() != "text" {
+                } else if scalar.style == YamlStyle::Plain && node.kind() != "text" {
                     unquoted(node, path, &scalar.text, findings);
                 }
             }
@@ -504,13 +508,13 @@ fn fits_kind(shape: &Shape, node: &Node<'_>) -> bool {
             | Shape::Format(_)
             | Shape::Choice(_)
             | Shape::ChoiceOrAlias { .. },
-            Content::Scalar(_),
+            YamlContent::Scalar(_),
         ) => true,
-        (Shape::Boolean, Content::Scalar(_)) => node.boolean().is_some(),
-        (Shape::Integer { .. }, Content::Scalar(_)) => node.integer().is_some(),
-        (Shape::Number { .. }, Content::Scalar(_)) => node.number().is_some(),
-        (Shape::List { .. }, Content::Sequence(_)) => true,
-        (Shape::Map(_) | Shape::MapOf(_), Content::Mapping(_)) => true,
+        (Shape::Boolean, YamlContent::Scalar(_)) => node.boolean().is_some(),
+        (Shape::Integer { .. }, YamlContent::Scalar(_)) => node.integer().is_some(),
+        (Shape::Number { .. }, YamlContent::Scalar(_)) => node.number().is_some(),
+        (Shape::List { .. }, YamlContent::Sequence(_)) => true,
+        (Shape::Map(_) | Shape::MapOf(_), YamlContent::Mapping(_)) => true,
         (Shape::Either(shapes), _) => shapes.iter().any(|shape| fits_kind(shape, node)),
         _ => false,
     }
@@ -541,7 +545,7 @@ pub fn describe(shape: &Shape) -> String {
 }
 
 /// The JSON Schema of a table of fields.
-pub fn schema(fields: &[Field], unknown: Unknown) -> Value {
+pub fn schema(fields: &[Field], unknown: UnknownFields) -> Value {
     let mut properties = Map::new();
     let mut required = Vec::new();
     for field in fields {
@@ -579,7 +583,7 @@ pub fn schema(fields: &[Field], unknown: Unknown) -> Value {
         schema["required"] = Value::Array(required);
     }
     // Unknown fields are at most warnings in an ordinary check, so the schema accepts them.
-    if unknown == Unknown::Forbidden {
+    if unknown == UnknownFields::Forbidden {
         schema["unevaluatedProperties"] = json!({ "deprecated": true });
     }
     schema
@@ -656,7 +660,7 @@ fn shape_schema(shape: &Shape) -> Value {
             }
             schema
         }
-        Shape::Map(fields) => schema(fields, Unknown::Kept),
+        Shape::Map(fields) => schema(fields, UnknownFields::Kept),
         Shape::MapOf(inner) => {
             json!({ "type": "object", "additionalProperties": nullable(shape_schema(inner), Need::Optional) })
         }

@@ -11,11 +11,11 @@ use crate::span::{Span, Spanned};
 use crate::tool_output::OutputShape;
 
 /// A declared text.
-pub type Text = Option<Spanned<String>>;
+pub type OptionalText = Option<Spanned<String>>;
 
 /// The kind of a skill, by its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SkillKind {
     /// Free text without front matter (SRT §3.1).
     Prose,
     /// Instructions for the host agent.
@@ -26,14 +26,14 @@ pub enum Kind {
     Tools,
 }
 
-impl Kind {
+impl SkillKind {
     /// The value in JSON output.
     pub fn as_str(self) -> &'static str {
         match self {
-            Kind::Prose => "prose",
-            Kind::Instructions => "instructions",
-            Kind::Prompt => "prompt",
-            Kind::Tools => "tools",
+            SkillKind::Prose => "prose",
+            SkillKind::Instructions => "instructions",
+            SkillKind::Prompt => "prompt",
+            SkillKind::Tools => "tools",
         }
     }
 }
@@ -46,37 +46,37 @@ pub struct Skill {
     /// Every dialect whose fields the file has, the main one first.
     pub layers: Vec<&'static Dialect>,
     /// The kind of skill.
-    pub kind: Kind,
+    pub kind: SkillKind,
     /// The declared name.
-    pub name: Text,
+    pub name: OptionalText,
     /// The declared version, as written.
-    pub version: Text,
+    pub version: OptionalText,
     /// The declared description.
-    pub description: Text,
+    pub description: OptionalText,
     /// Authors; `author` is a list of one (R42).
     pub authors: Vec<Spanned<String>>,
     /// The licence as written.
-    pub license: Text,
+    pub license: OptionalText,
     /// Environment requirements, as text.
     pub compatibility: Vec<Spanned<String>>,
     /// Home page.
-    pub homepage: Text,
+    pub homepage: OptionalText,
     /// Source repository.
-    pub repository: Text,
+    pub repository: OptionalText,
     /// Registry the author publishes to.
-    pub registry: Text,
+    pub registry: OptionalText,
     /// Tags.
     pub tags: Vec<Spanned<String>>,
     /// The registry's category.
-    pub category: Text,
+    pub category: OptionalText,
     /// The badge the file claims; a claim grants nothing (R19).
-    pub trust_level: Text,
+    pub trust_level: OptionalText,
     /// The tier the file claims; a claim grants nothing (R19).
-    pub security_tier: Text,
+    pub security_tier: OptionalText,
     /// The digest the file claims.
-    pub checksum: Text,
+    pub checksum: OptionalText,
     /// Minimum version of the registry client.
-    pub min_client_version: Text,
+    pub min_client_version: OptionalText,
     /// Inputs of a prompt or a procedure.
     pub inputs: Vec<Parameter>,
     /// The output of a procedure.
@@ -90,11 +90,11 @@ pub struct Skill {
     /// Sampling settings (`model` as a map, R14).
     pub sampling: Option<Sampling>,
     /// A model by name (`model` as text, R14).
-    pub model_alias: Text,
+    pub model_alias: OptionalText,
     /// Knowledge base for retrieval.
-    pub knowledge_base: Text,
+    pub knowledge_base: OptionalText,
     /// The owner on a studio server.
-    pub owner: Text,
+    pub owner: OptionalText,
     /// The runtime family and its minimum version.
     pub runtime: Option<Runtime>,
     /// How a host agent may invoke it.
@@ -152,7 +152,7 @@ pub struct Parameter {
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Outputs {
     /// `text`, `json` or `file`.
-    pub kind: Text,
+    pub kind: OptionalText,
     /// A JSON Schema of the output.
     pub schema: Option<Value>,
 }
@@ -195,7 +195,7 @@ pub struct Tool {
     /// The command template.
     pub command: Option<Spanned<String>>,
     /// The handler's path.
-    pub handler: Text,
+    pub handler: OptionalText,
     /// The declared return value.
     pub returns: Option<Value>,
     /// GAIA's `atomic` flag.
@@ -210,11 +210,11 @@ pub struct Tool {
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Requirements {
     /// Minimum model size, such as `>=7B`.
-    pub model: Text,
+    pub model: OptionalText,
     /// Minimum context window, such as `>=8K`.
-    pub context: Text,
+    pub context: OptionalText,
     /// Python version range.
-    pub python: Text,
+    pub python: OptionalText,
     /// Python packages.
     pub python_packages: Vec<Spanned<String>>,
     /// Node packages.
@@ -263,9 +263,9 @@ pub struct Sampling {
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Runtime {
     /// The family.
-    pub kind: Text,
+    pub kind: OptionalText,
     /// The minimum version.
-    pub min_version: Text,
+    pub min_version: OptionalText,
 }
 
 /// How a host agent may invoke a skill (SKL layer 2).
@@ -278,29 +278,29 @@ pub struct Invocation {
     /// Listed as a mode command.
     pub mode: Option<Spanned<bool>>,
     /// Shown after the name during completion.
-    pub argument_hint: Text,
+    pub argument_hint: OptionalText,
     /// `fork` runs it in a subagent.
-    pub context: Text,
+    pub context: OptionalText,
     /// The subagent's type.
-    pub agent: Text,
+    pub agent: OptionalText,
     /// More trigger text beside the description.
-    pub when_to_use: Text,
+    pub when_to_use: OptionalText,
     /// Declared argument names.
     pub arguments: Vec<Spanned<String>>,
     /// Effort level.
-    pub effort: Text,
+    pub effort: OptionalText,
     /// Runs in the background.
     pub background: Option<Spanned<bool>>,
     /// File globs that activate the skill.
     pub paths: Vec<Spanned<String>>,
     /// The shell for injected commands.
-    pub shell: Text,
+    pub shell: OptionalText,
     /// OpenClaw: `tool` sends `/name` straight to a tool.
-    pub command_dispatch: Text,
+    pub command_dispatch: OptionalText,
     /// OpenClaw: the tool for `command_dispatch`.
-    pub command_tool: Text,
+    pub command_tool: OptionalText,
     /// OpenClaw: how arguments are passed.
-    pub command_arg_mode: Text,
+    pub command_arg_mode: OptionalText,
 }
 
 /// The handlers of one matcher of one event.
@@ -320,7 +320,7 @@ pub struct HookHandler {
     /// `command`, `prompt` or `agent`.
     pub kind: Spanned<String>,
     /// The command or the prompt.
-    pub action: Text,
+    pub action: OptionalText,
     /// Timeout in seconds.
     pub timeout: Option<i64>,
     /// Whether it runs in the background.
@@ -343,29 +343,29 @@ pub struct Quiz {
     /// Percentage needed to pass.
     pub passing_score: f64,
     /// Questions.
-    pub questions: Vec<Question>,
+    pub questions: Vec<QuizQuestion>,
     /// Span of the block.
     pub span: Span,
 }
 
 /// One question.
 #[derive(Clone, Debug, PartialEq, Default)]
-pub struct Question {
+pub struct QuizQuestion {
     /// The question.
     pub question: Spanned<String>,
     /// The choices.
-    pub options: Vec<Choice>,
+    pub options: Vec<QuizOption>,
     /// Shown after answering.
     pub explanation: Option<String>,
     /// After a right answer.
-    pub on_correct: Branch,
+    pub on_correct: QuizBranch,
     /// After a wrong answer.
-    pub on_incorrect: Branch,
+    pub on_incorrect: QuizBranch,
 }
 
 /// One choice of a question.
 #[derive(Clone, Debug, PartialEq, Default)]
-pub struct Choice {
+pub struct QuizOption {
     /// Text of the choice.
     pub label: String,
     /// Whether the choice is correct.
@@ -374,15 +374,15 @@ pub struct Choice {
 
 /// What happens after an answer.
 #[derive(Clone, Debug, PartialEq, Default)]
-pub struct Branch {
+pub struct QuizBranch {
     /// A section of the body.
-    pub goto: Text,
+    pub goto: OptionalText,
     /// Another skill.
-    pub load_skill: Text,
+    pub load_skill: OptionalText,
     /// A file of the skill.
-    pub load_reference: Text,
+    pub load_reference: OptionalText,
     /// A message.
-    pub message: Text,
+    pub message: OptionalText,
 }
 
 /// OpenClaw's vendor block, without the fields that the model has elsewhere.
@@ -401,14 +401,14 @@ pub struct OpenClaw {
     /// Environment variables with their descriptions.
     pub env_vars: Vec<Value>,
     /// Install steps for what it needs; never run automatically.
-    pub install: Vec<Install>,
+    pub install: Vec<InstallStep>,
     /// Other keys.
     pub extra: Vec<(String, Value)>,
 }
 
 /// One install step.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Install {
+pub struct InstallStep {
     /// `brew`, `node`, `go`, `uv`, `download` or a less common kind.
     pub kind: Spanned<String>,
     /// The whole entry.
@@ -457,7 +457,7 @@ impl Skill {
         Self {
             dialect,
             layers: vec![dialect],
-            kind: Kind::Instructions,
+            kind: SkillKind::Instructions,
             name: None,
             version: None,
             description: None,

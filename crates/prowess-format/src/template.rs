@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::document::Document;
-use crate::skill::{Kind, Skill};
+use crate::skill::{Skill, SkillKind};
 use crate::span::Span;
 
 /// One placeholder of a text.
@@ -17,7 +17,7 @@ pub struct Placeholder<'t> {
 
 /// How placeholders are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spelling {
+pub enum PlaceholderSpelling {
     /// `{{name}}` only; `{{ name }}` is text (AFL §5.1).
     Tight,
     /// `{{ name }}` as well (SRT §5).
@@ -25,7 +25,7 @@ pub enum Spelling {
 }
 
 /// The placeholders of a text, in order.
-pub fn placeholders(text: &str, spelling: Spelling) -> Vec<Placeholder<'_>> {
+pub fn placeholders(text: &str, spelling: PlaceholderSpelling) -> Vec<Placeholder<'_>> {
     let mut found = Vec::new();
     let mut from = 0;
     while let Some(at) = memchr::memmem::find(&text.as_bytes()[from..], b"{{").map(|at| from + at) {
@@ -42,11 +42,15 @@ pub fn placeholders(text: &str, spelling: Spelling) -> Vec<Placeholder<'_>> {
 }
 
 /// The placeholder that begins at byte `at`, if one does.
-pub(crate) fn placeholder_at(text: &str, at: usize, spelling: Spelling) -> Option<Placeholder<'_>> {
+pub(crate) fn placeholder_at(
+    text: &str,
+    at: usize,
+    spelling: PlaceholderSpelling,
+) -> Option<Placeholder<'_>> {
     let inner = text.get(at..)?.strip_prefix("{{")?;
     let skip_blanks = |from: usize| match spelling {
-        Spelling::Tight => from,
-        Spelling::Spaced => {
+        PlaceholderSpelling::Tight => from,
+        PlaceholderSpelling::Spaced => {
             let blanks = inner[from..].bytes().take_while(|byte| matches!(byte, b' ' | b'\t'));
             from + blanks.count()
         }
@@ -61,15 +65,19 @@ pub(crate) fn placeholder_at(text: &str, at: usize, spelling: Spelling) -> Optio
 }
 
 /// The spelling that a skill's main dialect uses.
-pub fn spelling_of(skill: &Skill) -> Spelling {
-    if skill.dialect.id == "skillrt" { Spelling::Spaced } else { Spelling::Tight }
+pub fn spelling_of(skill: &Skill) -> PlaceholderSpelling {
+    if skill.dialect.id == "skillrt" {
+        PlaceholderSpelling::Spaced
+    } else {
+        PlaceholderSpelling::Tight
+    }
 }
 
 /// The substitutions in a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Syntax {
+pub struct Substitutions {
     /// `{{name}}` is replaced with an input, in this spelling.
-    pub inputs: Option<Spelling>,
+    pub inputs: Option<PlaceholderSpelling>,
     /// `$ARGUMENTS`, `$0`, `${CLAUDE_SKILL_DIR}`, `{baseDir}` and `` !`command` `` are substituted.
     pub arguments: bool,
 }
@@ -81,16 +89,16 @@ const HOSTED: &[&str] = &["agent-skills", "claude-code", "skillli", "openclaw"];
 /// Which substitutions apply to the body of a skill.
 ///
 /// None apply to a tool skill: `$1` in its examples belongs to the shell.
-pub fn syntax_of(skill: &Skill) -> Syntax {
-    Syntax {
-        inputs: (skill.kind == Kind::Prompt).then(|| spelling_of(skill)),
+pub fn syntax_of(skill: &Skill) -> Substitutions {
+    Substitutions {
+        inputs: (skill.kind == SkillKind::Prompt).then(|| spelling_of(skill)),
         arguments: HOSTED.contains(&skill.dialect.id) || skill.has_layer("claude-code"),
     }
 }
 
 /// Placeholders of a prompt that no input declares.
 pub(crate) fn undeclared<'d>(skill: &Skill, document: &'d Document<'_>) -> Vec<(&'d str, Span)> {
-    if skill.kind != Kind::Prompt {
+    if skill.kind != SkillKind::Prompt {
         return Vec::new();
     }
     let base = document.body.start as usize;
@@ -104,7 +112,7 @@ pub(crate) fn undeclared<'d>(skill: &Skill, document: &'d Document<'_>) -> Vec<(
 
 /// Rewrites `{{ x }}` as `{{x}}`, for dialects that only have the tight spelling.
 pub fn tighten(text: &str) -> String {
-    let edits: Vec<_> = placeholders(text, Spelling::Spaced)
+    let edits: Vec<_> = placeholders(text, PlaceholderSpelling::Spaced)
         .into_iter()
         .map(|placeholder| {
             crate::diagnostic::Edit::replace(

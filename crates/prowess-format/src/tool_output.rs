@@ -26,7 +26,7 @@ pub struct OutputShape {
 
 /// A result with the number of bytes that `max_chars` has cut off.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shaped {
+pub struct ShapedOutput {
     /// The result.
     pub text: String,
     /// How many bytes are missing at its end.
@@ -51,7 +51,7 @@ impl OutputShape {
     ///
     /// Output that is not JSON, or that lacks the field, is taken as a whole: a tool never loses its output because of a
     /// wrong declaration. JSON without a template is not cut, because half of it would not be JSON.
-    pub fn apply(&self, printed: &str) -> Shaped {
+    pub fn apply(&self, printed: &str) -> ShapedOutput {
         let printed = printed.trim_end_matches(['\n', '\r']);
         let value = self.value(printed);
         let inserted = match &value {
@@ -62,7 +62,7 @@ impl OutputShape {
         match &self.template {
             Some(template) => self.fill(template, &inserted),
             None if value.is_some_and(|value| !value.is_string()) => {
-                Shaped { text: inserted, left_out: 0 }
+                ShapedOutput { text: inserted, left_out: 0 }
             }
             None => {
                 let length = inserted.len();
@@ -84,7 +84,7 @@ impl OutputShape {
     }
 
     /// A short template can repeat a long output many times, so no more is written than can be left after the cut.
-    fn fill(&self, template: &str, inserted: &str) -> Shaped {
+    fn fill(&self, template: &str, inserted: &str) -> ShapedOutput {
         let enough = self.max_chars.saturating_mul(char::MAX_LEN_UTF8).min(MOST_BYTES);
         let mut text = String::new();
         let mut length = 0;
@@ -102,14 +102,14 @@ impl OutputShape {
 
     /// Truncates at a character boundary. `length` is the number of bytes that the whole result
     /// would have.
-    fn cut(&self, mut text: String, length: usize) -> Shaped {
+    fn cut(&self, mut text: String, length: usize) -> ShapedOutput {
         let by_characters = text.char_indices().nth(self.max_chars).map(|(at, _)| at);
         let by_bytes = (text.len() > MOST_BYTES).then(|| text.floor_char_boundary(MOST_BYTES));
         let Some(end) = [by_characters, by_bytes].into_iter().flatten().min() else {
-            return Shaped { text, left_out: 0 };
+            return ShapedOutput { text, left_out: 0 };
         };
         text.truncate(end);
         text.push_str("...");
-        Shaped { text, left_out: length - end }
+        ShapedOutput { text, left_out: length - end }
     }
 }

@@ -1,4 +1,4 @@
-//! Requests that block the calling thread, also where that thread belongs to an async runtime.
+//! Requests that block the calling thread, even if that thread belongs to an async runtime.
 //!
 //! One background thread drives the connections of all clients of the process.
 
@@ -18,72 +18,72 @@ use crate::tls::{Authorities, tls};
 /// The user agent of every request.
 const USER_AGENT: &str = concat!("prowess/", env!("CARGO_PKG_VERSION"));
 
-/// What a client may connect to, and how.
+/// Options of a client: what it may connect to, and how.
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
-    /// Whose certificates are accepted.
+    /// The trusted certificate authorities.
     pub authorities: Authorities,
-    /// How the server is reached.
-    pub proxy: Proxy,
-    /// Which addresses of a host may be connected to.
-    pub addresses: Addresses,
-    /// Until a connection is established.
+    /// The proxy.
+    pub proxy: ProxySetting,
+    /// The IP addresses that a host may resolve to.
+    pub addresses: AddressFilter,
+    /// Timeout for establishing a connection.
     pub connect_timeout: Duration,
 }
 
-/// How a server is reached.
+/// The proxy of a client.
 #[derive(Clone, Debug)]
-pub enum Proxy {
-    /// Directly.
+pub enum ProxySetting {
+    /// No proxy.
     None,
-    /// Through this proxy, always.
+    /// This proxy, for every request.
     Via(String),
-    /// As the variables of the process say: `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`.
+    /// The proxy of the environment variables `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`.
     Environment,
 }
 
-/// Which addresses of a host may be connected to.
+/// The IP addresses that a host may resolve to.
 ///
-/// The decision is made where the connection is: a name that is resolved again later can't lead elsewhere. A host that is
-/// an address itself is not resolved and has to be checked by the caller.
+/// It is applied to the address that is connected to, so that resolving the name again later can't bypass it. A host that is
+/// an IP address itself is not resolved and has to be checked by the caller.
 #[derive(Clone, Copy, Debug)]
-pub enum Addresses {
+pub enum AddressFilter {
     /// Every address.
     All,
-    /// Those for which the function returns true.
+    /// Addresses for which the function returns true.
     Only(fn(IpAddr) -> bool),
 }
 
-impl Addresses {
+impl AddressFilter {
     fn allow(self, address: IpAddr) -> bool {
         match self {
-            Addresses::All => true,
-            Addresses::Only(allowed) => allowed(address),
+            AddressFilter::All => true,
+            AddressFilter::Only(allowed) => allowed(address),
         }
     }
 }
 
-/// One request.
-pub struct Request<'a> {
-    /// The whole address.
+/// An HTTP request.
+pub struct HttpRequest<'a> {
+    /// The URL.
     pub url: &'a str,
-    /// The headers beside the usual ones.
+    /// Additional headers.
     pub headers: &'a [(&'static str, &'a str)],
-    /// `POST` with this body; `GET` without one.
+    /// The body of a `POST`; `None` for a `GET`.
     pub body: Option<Vec<u8>>,
-    /// For everything: connecting, the response, its whole body.
+    /// Timeout for the whole exchange: connecting, the response and its body.
     pub timeout: Duration,
 }
 
-/// Sends requests.
+/// A blocking HTTP client.
 #[derive(Clone, Debug)]
-pub struct Client {
+pub struct HttpClient {
     inner: reqwest::Client,
 }
 
-impl Client {
-    /// Sets up a client. Nothing is connected yet.
-    pub fn new(options: ClientOptions) -> Result<Client, HttpError> {
+impl HttpClient {
+    /// Creates a client without connecting to anything.
+    pub fn new(options: ClientOptions) -> Result<HttpClient, HttpError> {
         let ClientOptions { authorities, proxy, addresses, connect_timeout } = options;
         let builder = reqwest::Client::builder()
             .redirect(redirect::Policy::none())
@@ -92,27 +92,27 @@ impl Client {
             .user_agent(USER_AGENT)
             .tls_backend_preconfigured(tls(authorities)?);
         let builder = match proxy {
-            Proxy::None => builder.no_proxy(),
-            Proxy::Via(url) => {
+            ProxySetting::None => builder.no_proxy(),
+            ProxySetting::Via(url) => {
                 let proxy = reqwest::Proxy::all(url).map_err(|_| HttpError::Proxy)?;
                 builder.no_proxy().proxy(proxy.no_proxy(None::<NoProxy>))
             }
-            Proxy::Environment => builder,
+            ProxySetting::Environment => builder,
         };
         let inner = builder.build().map_err(|error| HttpError::of(&error))?;
-        Ok(Client { inner })
+        Ok(HttpClient { inner })
     }
 
     /// Sends a request and waits for the status and the headers of its response.
-    pub fn send(&self, request: Request<'_>) -> Result<Response, HttpError> {
-        let Request { url, headers, body, timeout } = request;
+    pub fn send(&self, request: HttpRequest<'_>) -> Result<HttpResponse, HttpError> {
+        let HttpRequest { url, headers, body, timeout } = request;
         let method = if body.is_some() { Method::POST } else { Method::GET };
         let mut builder = self.inner.request(method, url).timeout(timeout);
         for (name, value) in headers {
             let name = HeaderName::from_static(name);
             let mut value = HeaderValue::from_str(value)
                 .map_err(|_| HttpError::Other(format!("the value of `{name}` is not valid")))?;
-            // No library shows what may be a key.
+            // Libraries must not log a header that may contain a key.
             value.set_sensitive(name == reqwest::header::AUTHORIZATION);
             builder = builder.header(name, value);
         }
@@ -121,29 +121,29 @@ impl Client {
         }
         let inner =
             wait(async move { builder.send().await })?.map_err(|error| HttpError::of(&error))?;
-        Ok(Response { inner })
+        Ok(HttpResponse { inner })
     }
 }
 
 /// A response whose body has not been read yet.
 #[derive(Debug)]
-pub struct Response {
+pub struct HttpResponse {
     inner: reqwest::Response,
 }
 
-impl Response {
+impl HttpResponse {
     /// The status code.
     pub fn status(&self) -> u16 {
         self.inner.status().as_u16()
     }
 
-    /// A header that is text.
+    /// The value of a header, if it is text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.inner.headers().get(name)?.to_str().ok()
     }
 
-    /// Reads the whole body, at most so many bytes. After each piece, `progress` gets how many bytes have been read and how
-    /// many there are, if the server says so.
+    /// Reads the body, up to a maximum size. After each chunk, `progress` receives the number of bytes read and the total
+    /// size, if the server declares it.
     pub fn read(
         self,
         most: u64,
@@ -173,7 +173,7 @@ impl Response {
 /// Resolves names with the system's resolver and drops addresses that may not be connected to.
 #[derive(Clone, Copy, Debug)]
 struct SystemResolver {
-    addresses: Addresses,
+    addresses: AddressFilter,
 }
 
 impl Resolve for SystemResolver {
@@ -181,7 +181,7 @@ impl Resolve for SystemResolver {
         let addresses = self.addresses;
         let host = name.as_str().to_owned();
         Box::pin(async move {
-            // The port is the library's business.
+            // The library sets the port.
             let lookup = move || (host.as_str(), 0).to_socket_addrs();
             let found = tokio::task::spawn_blocking(lookup).await.map_err(|_| NoAddress)?;
             let mut allowed: Vec<_> = found.map_err(|_| NoAddress)?.collect();

@@ -1,11 +1,11 @@
-//! Why a request failed.
+//! Errors of requests.
 
 use std::error::Error;
 use std::io;
 
 use crate::tls::TlsError;
 
-/// Why there is no response.
+/// A failed request.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
     /// The time limit of the request was exceeded.
@@ -26,12 +26,12 @@ pub enum HttpError {
     /// The proxy's address is not valid. It is not repeated: it may contain a password.
     #[error("the proxy can't be used")]
     Proxy,
-    /// Anything else, in the library's words.
+    /// Any other error, in the library's words.
     #[error("{0}")]
     Other(String),
 }
 
-/// The resolver's answer for a host without a usable address.
+/// The resolver's error for a host without a usable address.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("could not resolve the host")]
 pub(crate) struct NoAddress;

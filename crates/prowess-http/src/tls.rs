@@ -16,21 +16,21 @@ pub enum Authorities {
 /// TLS can't be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TlsError {
-    /// There is no certificate to check others with.
+    /// The system has no trusted certificate.
     #[error("this machine has no trusted certificate authorities")]
     NoAuthorities,
-    /// The library has no protocol version in common with its own settings.
+    /// The TLS library rejects its own protocol versions.
     #[error("TLS can't be set up")]
     Setup,
 }
 
-/// Settings for connections, with the same authorities for the whole process.
+/// The TLS configuration, with the certificate authorities cached for the whole process.
 pub fn tls(authorities: Authorities) -> Result<ClientConfig, TlsError> {
     static SYSTEM: OnceLock<Arc<RootCertStore>> = OnceLock::new();
     let roots = match authorities {
         Authorities::System => Arc::clone(SYSTEM.get_or_init(|| {
             let mut roots = RootCertStore::empty();
-            // Single unreadable certificates are usual; only none at all is a problem.
+            // Some unreadable certificates are common; it is only an error if none can be read.
             roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
             Arc::new(roots)
         })),

@@ -11,7 +11,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use prowess_core::Query;
-use prowess_knowledge::{BaseName, Bases, Document, Format, Language, Room, Settings, digest};
+use prowess_knowledge::{
+    BaseName, BaseSettings, DocumentFormat, KnowledgeBases, KnowledgeDocument, Language,
+    ReclaimSpace, digest,
+};
 use serde_json::json;
 use tantivy::collector::TopDocs;
 use tantivy::query::{BooleanQuery, Occur, TermQuery};
@@ -42,16 +45,16 @@ fn measure(count: usize) {
     let (index, text_field, id_field) = bare(&folder.path().join("bare"), &texts);
     let bare_ingest = begin.elapsed();
 
-    let bases = Bases::open(&folder.path().join("bases"));
+    let bases = KnowledgeBases::open(&folder.path().join("bases"));
     let name: BaseName = "bench".parse().expect("it is a name");
-    let settings = Settings { language: Language::English, embedder: None };
+    let settings = BaseSettings { language: Language::English, embedder: None };
     bases.create(&name, &settings).expect("it can be made");
     let begin = Instant::now();
     let mut writer = bases.writer(&name, || {}).expect("nobody else writes");
     for (number, text) in texts.iter().enumerate() {
         writer.add(&document(number, text)).expect("it can be added");
     }
-    writer.finish(Room::WhenWorthwhile).expect("it ends well");
+    writer.finish(ReclaimSpace::WhenWorthwhile).expect("it ends well");
     let ingest = begin.elapsed();
     let rate = |time: Duration| bytes as f64 / 1e6 / time.as_secs_f64();
     println!(
@@ -93,11 +96,11 @@ fn measure(count: usize) {
 }
 
 /// What the command line does when a file has changed: the new text counts, and the old one is nowhere.
-fn replace(bases: &Bases, name: &BaseName, count: usize, filling: Duration) {
+fn replace(bases: &KnowledgeBases, name: &BaseName, count: usize, filling: Duration) {
     let begin = Instant::now();
     let mut writer = bases.writer(name, || {}).expect("nobody else writes");
     writer.add(&document(count / 2, "It has changed.")).expect("it can be added");
-    writer.finish(Room::GiveBack).expect("it ends well");
+    writer.finish(ReclaimSpace::GiveBack).expect("it ends well");
     let time = begin.elapsed();
     println!(
         "{}",
@@ -108,11 +111,11 @@ fn replace(bases: &Bases, name: &BaseName, count: usize, filling: Duration) {
     );
 }
 
-fn document(number: usize, text: &str) -> Document {
-    Document {
+fn document(number: usize, text: &str) -> KnowledgeDocument {
+    KnowledgeDocument {
         id: format!("doc{number}"),
         digest: digest(text.as_bytes(), &BTreeMap::new()),
-        format: Format::Text,
+        format: DocumentFormat::Text,
         title: String::new(),
         text: text.to_owned(),
         pages: Vec::new(),

@@ -1,5 +1,4 @@
-//! Text to the words of the index: words of alphabets reduced to stems, and pairs of characters where a script puts no
-//! blanks between words.
+//! Tokenizer of the full-text index: stemmed words, and character bigrams for scripts without spaces between words.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -12,20 +11,20 @@ use unicode_normalization::char::is_combining_mark;
 
 use crate::language::Language;
 
-/// Longer ones are data, not words; nobody asks for them, and each would be an entry of its own in the index.
+/// Maximum length of a word. Longer ones are data that nobody searches for, and each would be its own index entry.
 const LONGEST_WORD: usize = 64;
-/// The most words of a question that count. The first 500 characters (AFL §6) have fewer.
+/// Maximum number of words of a query. The first 500 characters (AFL §6) have fewer.
 const MOST_QUERY_WORDS: usize = 512;
 
-/// What the index calls the analyzer.
+/// The name of the analyzer in the index.
 pub(crate) const NAME: &str = "prowess";
 
-/// The words that are put into the index.
+/// The analyzer for indexing.
 pub(crate) fn analyzer(language: Language) -> TextAnalyzer {
     chain(language, None)
 }
 
-/// What questions are read with. Making one takes longer than reading a question, so that a base keeps one.
+/// The analyzer for queries. Creating it takes longer than analyzing a query, so a knowledge base keeps one.
 #[derive(Clone)]
 pub(crate) struct Questions {
     telling: TextAnalyzer,
@@ -37,13 +36,13 @@ impl Questions {
         Self { telling: chain(language, silent_words(language)), all: analyzer(language) }
     }
 
-    /// The words of a question: those that say nothing are left out, unless it has no others.
+    /// The words of a query, without stop words unless it has no others.
     pub(crate) fn words(&self, text: &str) -> Vec<String> {
         let telling = words_of(&mut self.telling.clone(), text);
         if telling.is_empty() { words_of(&mut self.all.clone(), text) } else { telling }
     }
 
-    /// Where words of a question stand in a text.
+    /// The positions of query words in a text.
     pub(crate) fn places(&self, words: &[String], text: &str) -> Vec<Range<usize>> {
         let words: HashSet<&str> = words.iter().map(String::as_str).collect();
         let mut places = Vec::new();
@@ -58,7 +57,7 @@ impl Questions {
 
 fn chain(language: Language, silent: Option<StopWordFilter>) -> TextAnalyzer {
     let mut words = TextAnalyzer::builder(Words).dynamic();
-    // Before the stems, because the lists hold words.
+    // Before stemming, because the lists contain words.
     if let Some(silent) = silent {
         words = words.filter_dynamic(silent);
     }
@@ -68,7 +67,7 @@ fn chain(language: Language, silent: Option<StopWordFilter>) -> TextAnalyzer {
     words.build()
 }
 
-/// The words of a text, as the index has them.
+/// The indexed words of a text.
 #[cfg(feature = "postgres")]
 pub(crate) fn words(language: Language, text: &str) -> Vec<String> {
     let mut words = Vec::new();
@@ -85,8 +84,8 @@ fn words_of(analyzer: &mut TextAnalyzer, text: &str) -> Vec<String> {
     words
 }
 
-/// English has the list of the Snowball project, which knows the words that questions are made of ("what", "how"); the
-/// engine's own English list has 33 words and knows none of them. For the others the engine has Snowball's lists.
+/// The stop words of a language. English uses the list of the Snowball project, which has question words ("what",
+/// "how"); the built-in English list of tantivy has 33 words without them. The other languages use tantivy's lists.
 fn silent_words(language: Language) -> Option<StopWordFilter> {
     if language == Language::English {
         let words = SILENT_ENGLISH.split_whitespace().map(str::to_owned);
@@ -95,8 +94,8 @@ fn silent_words(language: Language) -> Option<StopWordFilter> {
     language.stemmer().and_then(StopWordFilter::new)
 }
 
-/// <https://snowballstem.org/algorithms/english/stop.txt>, BSD-3-Clause, without the forms with an apostrophe: the
-/// words here end where one stands.
+/// <https://snowballstem.org/algorithms/english/stop.txt>, BSD-3-Clause, without forms with an apostrophe, which ends a
+/// word here.
 const SILENT_ENGLISH: &str = "\
 i me my myself we us our ours ourselves you your yours yourself yourselves he him his himself she her hers herself \
 it its itself they them their theirs themselves what which who whom this that these those am is are was were be been \
@@ -105,15 +104,15 @@ if or because as until while of at by for with about against between into throug
 to from up down in out on off over under again further then once here there when where why how all any both each few \
 more most other some such no nor not only own same so than too very";
 
-/// Cuts a text into words. A run of letters and digits is one; in a run of a script without blanks between words, each
-/// pair of neighbours is one, so that a word of two characters is found wherever it stands.
+/// Splits a text into words. A run of letters and digits is a word; in a script without spaces between words, each pair
+/// of neighbouring characters is, so that a word of two characters is always found.
 #[derive(Clone)]
 struct Words;
 
 struct Stream<'t> {
     text: &'t str,
     at: usize,
-    /// The next pair of characters begins here, when a run of them has been entered.
+    /// The rest of the current run of unspaced characters.
     run: Option<Range<usize>>,
     token: Token,
 }
@@ -168,7 +167,7 @@ impl Stream<'_> {
         let unspaced = run.chars().next().is_some_and(is_unspaced);
         let belongs = |character: char| {
             (character.is_alphanumeric() && is_unspaced(character) == unspaced)
-                // A mark belongs to the letter before it: text that was decomposed has "e" and an accent for "é".
+                // A combining mark belongs to the letter before it: decomposed text has "e" and an accent for "é".
                 || is_combining_mark(character)
         };
         let length = run.find(|character| !belongs(character)).unwrap_or(run.len());
@@ -177,15 +176,15 @@ impl Stream<'_> {
         Some(begin..self.at)
     }
 
-    /// The same where everything up to the character behind the run is ASCII, which most text is: bytes are enough, and
-    /// take a third of the time.
+    /// The next run if it and the character after it are ASCII, as in most text: working on bytes takes a third of the
+    /// time.
     fn next_ascii_run(&mut self) -> Option<Range<usize>> {
         let rest = &self.text.as_bytes()[self.at..];
         let begin =
             rest.iter().position(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii())?;
         let run = &rest[begin..];
         let length = run.iter().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(run.len());
-        // Another letter or a mark may go on with it, or begin it.
+        // A non-ASCII letter or mark may continue or start the run.
         if length == 0 || run.get(length).is_some_and(|byte| !byte.is_ascii()) {
             return None;
         }
@@ -194,13 +193,13 @@ impl Stream<'_> {
         Some(begin..self.at)
     }
 
-    /// The next two characters of the run, or its only one.
+    /// The next bigram of the run, or its only character.
     fn next_pair(&mut self) -> Option<Range<usize>> {
         let run = self.run.take()?;
         let mut ends = self.text[run.clone()].char_indices().skip(1).map(|(at, _)| run.start + at);
         let Some(second) = ends.next() else { return Some(run) };
         let end = ends.next().unwrap_or(run.end);
-        // The last character alone is the end of a pair already.
+        // The last character is already part of a bigram.
         self.run = (end < run.end).then_some(second..run.end);
         Some(run.start..end)
     }
@@ -215,13 +214,13 @@ impl Stream<'_> {
             self.token.text.push_str(word);
             self.token.text.make_ascii_lowercase();
         } else {
-            // Wide letters, ligatures and decomposed accents are the same words.
+            // Fullwidth letters, ligatures and decomposed accents are normalised.
             self.token.text.extend(word.nfkc().flat_map(char::to_lowercase));
         }
     }
 }
 
-/// Scripts without blanks between words, and Hangul, whose particles are glued to words.
+/// Scripts without spaces between words, and Hangul, whose particles are attached to words.
 fn is_unspaced(character: char) -> bool {
     matches!(u32::from(character),
         0x0E00..=0x0EFF       // Thai, Lao

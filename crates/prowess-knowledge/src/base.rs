@@ -1,4 +1,4 @@
-//! A base that is read: its documents, its figures, and searches in it.
+//! A knowledge base open for reading: documents, statistics and searches.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use prowess_core::{Passage, Query};
-use prowess_files::whole::sync_folder;
+use prowess_files::atomic::sync_folder;
 use serde_json::{Value, json};
 use tantivy::collector::DocSetCollector;
 use tantivy::columnar::Column;
@@ -17,88 +17,88 @@ use tantivy::{DocAddress, Index, IndexReader, ReloadPolicy, Searcher, SegmentRea
 
 use crate::analyze;
 use crate::directory::IndexFolder;
-use crate::document::{Document, Format, page_at};
+use crate::document::{DocumentFormat, KnowledgeDocument, page_at};
 use crate::embed::{self, Embedder};
 use crate::error::BaseError;
 use crate::journal::{ERASED, JournalReader};
-use crate::mark::Mark;
+use crate::mark::CommitMarker;
 use crate::name::BaseName;
 use crate::schema::{self, Fields, schema};
 use crate::search;
-use crate::settings::{self, Settings};
+use crate::settings::{self, BaseSettings};
 use crate::split;
 use crate::vectors::Rows;
 
 pub(crate) const INDEX: &str = "index";
 pub(crate) const TEXTS: &str = "texts";
-/// The head of a record is one line of JSON; with ten thousand pages it has a hundred thousand bytes.
+/// Maximum size of a record's header, one line of JSON; with ten thousand pages it has a hundred thousand bytes.
 const MOST_HEAD_BYTES: u64 = 1 << 24;
 
-/// A base, open for reading. Searches see what is committed when they begin.
-pub struct Base {
+/// A knowledge base open for reading. A search sees the commit that was current when it started.
+pub struct KnowledgeBase {
     name: BaseName,
     root: PathBuf,
-    /// The folder of the generation that is open.
+    /// The folder of the current generation.
     pub(crate) data: PathBuf,
-    settings: Settings,
+    settings: BaseSettings,
     pub(crate) fields: Fields,
     pub(crate) index: Index,
     reader: IndexReader,
     texts: JournalReader,
     pub(crate) questions: analyze::Questions,
     embedder: OnceLock<Arc<dyn Embedder>>,
-    seen: Mutex<Option<Arc<Seen>>>,
-    /// The bytes of its files when it was opened.
+    seen: Mutex<Option<Arc<CommitView>>>,
+    /// The size of its files when it was opened.
     opened_bytes: u64,
 }
 
-/// What a search sees: one commit.
-pub(crate) struct Seen {
-    mark: Mark,
+/// A view of one commit.
+pub(crate) struct CommitView {
+    mark: CommitMarker,
     pub(crate) searcher: Searcher,
     /// One per segment.
     columns: Vec<Columns>,
     pub(crate) rows: Option<Rows>,
 }
 
-/// A document of a base.
+/// A document of a knowledge base.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DocumentRecord {
-    /// Its name.
+    /// The name.
     pub id: String,
-    /// Of what it was made of.
+    /// The digest of its file and fields.
     pub digest: String,
-    /// The kind of its file.
-    pub format: Format,
-    /// What it is called in itself.
+    /// The format of its file.
+    pub format: DocumentFormat,
+    /// The title.
     pub title: String,
-    /// The bytes of its text.
+    /// The size of its text, in bytes.
     pub bytes: u64,
-    /// Where its pages begin.
+    /// The byte offsets of its pages.
     pub pages: Vec<usize>,
-    /// What searches can filter by.
+    /// The fields that searches can filter by.
     pub fields: BTreeMap<String, String>,
 }
 
-/// How large a base is.
+/// The size of a knowledge base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Figures {
-    /// Documents.
+pub struct BaseStatistics {
+    /// Number of documents.
     pub documents: u64,
-    /// Chunks of all documents.
+    /// Number of chunks.
     pub chunks: u64,
-    /// Bytes of their texts.
+    /// Size of all texts, in bytes.
     pub text_bytes: u64,
-    /// Bytes of all files.
+    /// Size of all files, in bytes.
     pub disk_bytes: u64,
 }
 
-/// What a look at every chunk has found.
+/// The result of verifying every chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
-    /// Chunks that were looked at.
+pub struct VerifyReport {
+    /// Number of verified chunks.
     pub chunks: u64,
-    /// What is wrong, one line each; at most a hundred.
+    /// The problems, one line each; at most a hundred.
     pub problems: Vec<String>,
 }
 
@@ -106,8 +106,8 @@ pub(crate) fn data_folder(base: &Path, generation: u64) -> PathBuf {
     base.join(format!("data-{generation}"))
 }
 
-/// Makes the files of an empty base.
-pub(crate) fn create_data(data: &Path, settings: &Settings) -> Result<(), BaseError> {
+/// Creates the files of an empty knowledge base.
+pub(crate) fn create_data(data: &Path, settings: &BaseSettings) -> Result<(), BaseError> {
     let index = data.join(INDEX);
     fs::create_dir_all(&index).map_err(BaseError::io("create", &index))?;
     Index::create_in_dir(&index, schema().0).map_err(BaseError::index(data))?;
@@ -121,7 +121,7 @@ pub(crate) fn create_data(data: &Path, settings: &Settings) -> Result<(), BaseEr
     sync_folder(data).map_err(BaseError::io("write", data))
 }
 
-pub(crate) fn open_index(data: &Path, settings: &Settings) -> Result<Index, BaseError> {
+pub(crate) fn open_index(data: &Path, settings: &BaseSettings) -> Result<Index, BaseError> {
     let path = data.join(INDEX);
     let failed = BaseError::index(data);
     let folder = IndexFolder::open(&path).map_err(&failed)?;
@@ -130,7 +130,7 @@ pub(crate) fn open_index(data: &Path, settings: &Settings) -> Result<Index, Base
     Ok(index)
 }
 
-impl Base {
+impl KnowledgeBase {
     pub(crate) fn open(
         root: &Path,
         name: &BaseName,
@@ -141,13 +141,13 @@ impl Base {
             return Err(BaseError::Missing { name: name.to_string() });
         }
         let (settings, generation) = settings::read(&folder)?;
-        // An embedder at hand is for the bases that were made with it; the others have their own.
+        // The given embedder is only used for knowledge bases that were created with it.
         let embedder =
             embedder.filter(|embedder| settings.embedder.as_ref() == Some(embedder.stamp()));
         Self::with(root, name.clone(), data_folder(&folder, generation), settings, embedder)
     }
 
-    /// The same base with its data in another folder.
+    /// Opens this knowledge base with its data in another folder.
     pub(crate) fn at(&self, data: &Path) -> Result<Self, BaseError> {
         let embedder = self.embedder.get().cloned();
         Self::with(&self.root, self.name.clone(), data.to_owned(), self.settings.clone(), embedder)
@@ -157,7 +157,7 @@ impl Base {
         root: &Path,
         name: BaseName,
         data: PathBuf,
-        settings: Settings,
+        settings: BaseSettings,
         embedder: Option<Arc<dyn Embedder>>,
     ) -> Result<Self, BaseError> {
         let index = open_index(&data, &settings)?;
@@ -182,42 +182,42 @@ impl Base {
         })
     }
 
-    /// The bytes of its files when it was opened.
+    /// The size of its files when it was opened.
     pub(crate) fn opened_bytes(&self) -> u64 {
         self.opened_bytes
     }
 
-    /// Its name.
+    /// The name.
     pub fn name(&self) -> &BaseName {
         &self.name
     }
 
-    /// What was decided when it was made.
-    pub fn settings(&self) -> &Settings {
+    /// The settings it was created with.
+    pub fn settings(&self) -> &BaseSettings {
         &self.settings
     }
 
-    /// The passages that fit a question best.
+    /// Finds the passages that match a query best.
     pub fn search(&self, query: &Query) -> Result<Vec<Passage>, BaseError> {
-        search::search(self, query, search::Means::All)
+        search::search(self, query, search::SearchMode::All)
     }
 
-    /// The same by words alone, also where there are vectors.
+    /// Searches by words only, even if there are vectors.
     pub fn search_words(&self, query: &Query) -> Result<Vec<Passage>, BaseError> {
-        search::search(self, query, search::Means::Words)
+        search::search(self, query, search::SearchMode::Words)
     }
 
-    /// The same by vectors alone; without them there is nothing.
+    /// Searches by vectors only; without vectors nothing is found.
     pub fn search_vectors(&self, query: &Query) -> Result<Vec<Passage>, BaseError> {
-        search::search(self, query, search::Means::Vectors)
+        search::search(self, query, search::SearchMode::Vectors)
     }
 
-    /// Where the words of a question stand in a text, as bytes.
+    /// The byte ranges of query words in a text.
     pub fn places(&self, question: &str, text: &str) -> Vec<std::ops::Range<usize>> {
         self.questions.places(&self.questions.words(question), text)
     }
 
-    /// The documents, by name.
+    /// Lists the documents by name.
     pub fn documents(&self) -> Result<Vec<DocumentRecord>, BaseError> {
         let mut documents: Vec<DocumentRecord> = self.look(|seen| {
             self.records(seen)?.into_iter().map(|at| Ok(self.record(at)?.0)).collect()
@@ -226,15 +226,15 @@ impl Base {
         Ok(documents)
     }
 
-    /// How large it is.
-    pub fn figures(&self) -> Result<Figures, BaseError> {
+    /// Computes its size.
+    pub fn figures(&self) -> Result<BaseStatistics, BaseError> {
         self.look(|seen| {
             let records = self.records(seen)?;
             let mut text_bytes = 0;
             for &at in &records {
                 text_bytes += self.record(at)?.0.bytes;
             }
-            Ok(Figures {
+            Ok(BaseStatistics {
                 documents: records.len() as u64,
                 chunks: seen.searcher.num_docs(),
                 text_bytes,
@@ -243,7 +243,7 @@ impl Base {
         })
     }
 
-    /// The bytes of the journal that documents are made of.
+    /// The number of journal bytes that belong to documents.
     pub(crate) fn journal_bytes(&self) -> Result<u64, BaseError> {
         let seen = self.seen()?;
         let mut bytes = 0;
@@ -254,33 +254,36 @@ impl Base {
         Ok(bytes)
     }
 
-    /// The pages that a part of a document is on, counted from 1.
-    pub(crate) fn pages(&self, entry: &Entry) -> Result<Option<RangeInclusive<u32>>, BaseError> {
+    /// The pages of a chunk, from 1.
+    pub(crate) fn pages(
+        &self,
+        entry: &ChunkEntry,
+    ) -> Result<Option<RangeInclusive<u32>>, BaseError> {
         let Some(first) = entry.page.and_then(|page| u32::try_from(page).ok()) else {
             return Ok(None);
         };
-        // The index has the first one; where the others begin stands in the document's record.
+        // The index has the first page; the others are in the document's record.
         let record = self.record(entry.record)?.0;
         let last = usize::try_from(entry.end.saturating_sub(1)).unwrap_or(usize::MAX);
         let last = page_at(&record.pages, last).unwrap_or(first);
         Ok(Some(first..=last.max(first)))
     }
 
-    /// Looks at every chunk: whether its text is there and is what was indexed, and whether it has its vector.
-    pub fn verify(&self) -> Result<Verdict, BaseError> {
+    /// Verifies every chunk: that its text exists and is the indexed one, and that it has a vector.
+    pub fn verify(&self) -> Result<VerifyReport, BaseError> {
         loop {
             let seen = self.seen()?;
             let verdict = self.verify_seen(&seen)?;
-            // What a later commit has taken away may be erased already, and that is as it should be.
+            // Documents that a later commit removed may already be erased, which is correct.
             if verdict.problems.is_empty() || self.is_latest(&seen)? {
                 return Ok(verdict);
             }
         }
     }
 
-    fn verify_seen(&self, seen: &Seen) -> Result<Verdict, BaseError> {
+    fn verify_seen(&self, seen: &CommitView) -> Result<VerifyReport, BaseError> {
         const MOST_PROBLEMS: usize = 100;
-        let mut verdict = Verdict { chunks: 0, problems: Vec::new() };
+        let mut verdict = VerifyReport { chunks: 0, problems: Vec::new() };
         let all = seen
             .searcher
             .search(&tantivy::query::AllQuery, &DocSetCollector)
@@ -295,7 +298,7 @@ impl Base {
             match self.text(seen, &entry) {
                 Err(error) => problems.push(error.to_string()),
                 Ok(text) if key(&split::address(&text)) != entry.key => {
-                    problems.push("its text is not what was indexed".to_owned());
+                    problems.push("its text differs from the indexed one".to_owned());
                 }
                 Ok(_) => {}
             }
@@ -318,8 +321,8 @@ impl Base {
         Ok(verdict)
     }
 
-    /// Where the record of a document is.
-    pub(crate) fn find(&self, seen: &Seen, id: &str) -> Result<Option<u64>, BaseError> {
+    /// The offset of a document's record.
+    pub(crate) fn find(&self, seen: &CommitView, id: &str) -> Result<Option<u64>, BaseError> {
         let term = Term::from_field_text(self.fields.doc, id);
         let found = seen
             .searcher
@@ -329,8 +332,8 @@ impl Base {
         Ok(seen.columns(address).record.first(address.doc_id))
     }
 
-    /// Where the records of all documents are.
-    pub(crate) fn records(&self, seen: &Seen) -> Result<Vec<u64>, BaseError> {
+    /// The offsets of all records.
+    pub(crate) fn records(&self, seen: &CommitView) -> Result<Vec<u64>, BaseError> {
         let term = Term::from_field_u64(self.fields.chunk, 0);
         let found = seen
             .searcher
@@ -344,10 +347,10 @@ impl Base {
         Ok(records)
     }
 
-    /// The rows of a document's chunks by their texts, when its title is still the same: it is part of a vector.
+    /// The vector rows of a document's chunks by text, if its title is unchanged: the title is part of the vector.
     pub(crate) fn rows_of(
         &self,
-        seen: &Seen,
+        seen: &CommitView,
         id: &str,
         title: &str,
     ) -> Result<HashMap<String, u64>, BaseError> {
@@ -365,7 +368,11 @@ impl Base {
     }
 
     /// The chunks of a document.
-    pub(crate) fn entries_of(&self, seen: &Seen, id: &str) -> Result<Vec<Entry>, BaseError> {
+    pub(crate) fn entries_of(
+        &self,
+        seen: &CommitView,
+        id: &str,
+    ) -> Result<Vec<ChunkEntry>, BaseError> {
         let term = Term::from_field_text(self.fields.doc, id);
         let found = seen
             .searcher
@@ -374,40 +381,40 @@ impl Base {
         Ok(found.into_iter().map(|address| seen.entry(address)).collect())
     }
 
-    /// What is committed now.
-    pub(crate) fn seen(&self) -> Result<Arc<Seen>, BaseError> {
+    /// A view of the latest commit.
+    pub(crate) fn seen(&self) -> Result<Arc<CommitView>, BaseError> {
         let last = self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(seen) = last
             && self.is_latest(&seen)?
         {
             return Ok(seen);
         }
-        // Before the reload: when there is a commit between the two, the next look finds it.
+        // Before the reload: if another commit comes in between, the next call finds it.
         let path = self.data.join(INDEX).join("meta.json");
-        let mark = Mark::of(path.clone()).map_err(BaseError::io("read", &path))?;
+        let mark = CommitMarker::of(path.clone()).map_err(BaseError::io("read", &path))?;
         self.reader.reload().map_err(BaseError::index(&self.data))?;
-        // After the reload, so that the rows of everything that is seen are mapped: they are written before a commit.
+        // After the reload, so that all rows of the commit are mapped: rows are written before the commit.
         let stamp = self.settings.embedder.as_ref();
         let rows = stamp.map(|stamp| Rows::open(&self.data, stamp)).transpose()?;
         let searcher = self.reader.searcher();
         let columns: tantivy::Result<_> =
             searcher.segment_readers().iter().map(Columns::open).collect();
         let columns = columns.map_err(BaseError::index(&self.data))?;
-        let seen = Arc::new(Seen { mark, searcher, columns, rows });
+        let seen = Arc::new(CommitView { mark, searcher, columns, rows });
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&seen));
         Ok(seen)
     }
 
-    /// Whether nothing was committed since.
-    fn is_latest(&self, seen: &Seen) -> Result<bool, BaseError> {
+    /// Whether this is the latest commit.
+    fn is_latest(&self, seen: &CommitView) -> Result<bool, BaseError> {
         seen.mark.is_latest().map_err(BaseError::io("read", &self.data.join(INDEX)))
     }
 
-    /// Looks at what is committed. A writer erases texts where they stand once a commit speaks of them no more, so that
-    /// whoever still looks at an earlier commit may find them erased, and looks again.
+    /// Reads the latest commit, and retries if it was overtaken: a writer erases texts in place once no commit refers to
+    /// them, so a reader of an earlier commit may find them erased.
     pub(crate) fn look<T>(
         &self,
-        look: impl Fn(&Seen) -> Result<T, BaseError>,
+        look: impl Fn(&CommitView) -> Result<T, BaseError>,
     ) -> Result<T, BaseError> {
         loop {
             let seen = self.seen()?;
@@ -418,7 +425,7 @@ impl Base {
         }
     }
 
-    /// Who makes vectors for questions.
+    /// The embedder for queries.
     pub(crate) fn embedder(&self) -> Result<Option<&Arc<dyn Embedder>>, BaseError> {
         let Some(stamp) = &self.settings.embedder else { return Ok(None) };
         if let Some(embedder) = self.embedder.get() {
@@ -429,7 +436,7 @@ impl Base {
         Ok(Some(self.embedder.get_or_init(|| embedder)))
     }
 
-    /// A document's record, and where its text begins.
+    /// Reads a document's record, and the offset of its text.
     pub(crate) fn record(&self, at: u64) -> Result<(DocumentRecord, u64), BaseError> {
         let head = self.texts.read_line(at, MOST_HEAD_BYTES)?;
         let text_at = at + head.len() as u64 + 1;
@@ -440,28 +447,28 @@ impl Base {
         Ok((record, text_at))
     }
 
-    /// A document as it was added.
-    pub(crate) fn document(&self, at: u64) -> Result<Document, BaseError> {
+    /// Reads a document as it was added.
+    pub(crate) fn document(&self, at: u64) -> Result<KnowledgeDocument, BaseError> {
         let (record, text_at) = self.record(at)?;
         let bytes = self.texts.read(text_at..text_at + record.bytes)?;
         let text = self.utf8(bytes)?;
         let DocumentRecord { id, digest, format, title, pages, fields, .. } = record;
-        Ok(Document { id, digest, format, title, text, pages, fields })
+        Ok(KnowledgeDocument { id, digest, format, title, text, pages, fields })
     }
 
-    /// The text of a chunk.
-    pub(crate) fn text(&self, seen: &Seen, entry: &Entry) -> Result<String, BaseError> {
+    /// Reads the text of a chunk.
+    pub(crate) fn text(&self, seen: &CommitView, entry: &ChunkEntry) -> Result<String, BaseError> {
         let at = self.place(entry)?;
         self.unerased(seen, self.texts.read(at)?)
     }
 
-    /// The name of a chunk's document, and the text of the chunk. In most documents they stand near each other, and one
-    /// read has both. The column of names would have the name too, and finding one there takes as long as a tenth of a
+    /// Reads the name of a chunk's document and the text of the chunk. They are usually close together, so that one read is
+    /// enough. The column of names has the name too, but looking it up takes a tenth of the time of a
     /// search.
     pub(crate) fn name_and_text(
         &self,
-        seen: &Seen,
-        entry: &Entry,
+        seen: &CommitView,
+        entry: &ChunkEntry,
     ) -> Result<(String, String), BaseError> {
         const NEAR: u64 = 1 << 13;
         const USUAL_NAME: u64 = 512;
@@ -483,8 +490,8 @@ impl Base {
         Ok((name, text))
     }
 
-    /// Where a chunk is in the journal.
-    fn place(&self, entry: &Entry) -> Result<Range<u64>, BaseError> {
+    /// The range of a chunk in the journal.
+    fn place(&self, entry: &ChunkEntry) -> Result<Range<u64>, BaseError> {
         let place = || {
             let (start, end) =
                 (entry.at.checked_add(entry.start)?, entry.at.checked_add(entry.end)?);
@@ -493,15 +500,15 @@ impl Base {
         place().ok_or_else(|| BaseError::Damaged {
             path: self.data.join(INDEX),
             reason: format!(
-                "chunk {} of the record at byte {} is nowhere",
+                "chunk {} of the record at byte {} is out of range",
                 entry.chunk, entry.record
             ),
         })
     }
 
-    /// A text that no later commit has erased.
-    fn unerased(&self, seen: &Seen, bytes: Vec<u8>) -> Result<String, BaseError> {
-        // A document may have such a byte of its own; then it has it in the latest commit too.
+    /// Returns a text unless a later commit has erased it.
+    fn unerased(&self, seen: &CommitView, bytes: Vec<u8>) -> Result<String, BaseError> {
+        // A document may contain this byte itself; then it is part of the latest commit too.
         if bytes.contains(&ERASED) && !self.is_latest(seen)? {
             return Err(BaseError::Damaged {
                 path: self.data.join(TEXTS),
@@ -519,7 +526,7 @@ impl Base {
     }
 }
 
-/// The columns of a segment. Opening one takes longer than reading it, so that they are opened once for each commit.
+/// The columns of a segment. Opening them takes longer than reading, so they are opened once per commit.
 pub(crate) struct Columns {
     chunk: Column<u64>,
     record: Column<u64>,
@@ -547,16 +554,16 @@ impl Columns {
     }
 }
 
-impl Seen {
+impl CommitView {
     pub(crate) fn columns(&self, address: DocAddress) -> &Columns {
         &self.columns[address.segment_ord as usize]
     }
 
-    /// What the index has about a chunk.
-    pub(crate) fn entry(&self, address: DocAddress) -> Entry {
+    /// The index entry of a chunk.
+    pub(crate) fn entry(&self, address: DocAddress) -> ChunkEntry {
         let columns = self.columns(address);
         let number = |column: &Column<u64>| column.first(address.doc_id).unwrap_or_default();
-        Entry {
+        ChunkEntry {
             chunk: number(&columns.chunk),
             record: number(&columns.record),
             at: number(&columns.at),
@@ -569,8 +576,8 @@ impl Seen {
     }
 }
 
-/// What the index has about a chunk.
-pub(crate) struct Entry {
+/// The index entry of a chunk.
+pub(crate) struct ChunkEntry {
     pub(crate) chunk: u64,
     pub(crate) record: u64,
     pub(crate) at: u64,
@@ -581,16 +588,16 @@ pub(crate) struct Entry {
     pub(crate) vector: Option<u64>,
 }
 
-/// The part of an address that the index has.
+/// The part of a chunk's address that is indexed.
 pub(crate) fn key(address: &[u8; 32]) -> u64 {
     u64::from_le_bytes(*address.first_chunk().expect("an address has 32 bytes"))
 }
 
-/// Vectors of two embedders are never mixed.
+/// Checks that an embedder is the one of the knowledge base: vectors of two embedders are never mixed.
 pub(crate) fn check_stamp(
     name: &str,
-    stamped: &embed::Stamp,
-    offered: &embed::Stamp,
+    stamped: &embed::EmbedderIdentity,
+    offered: &embed::EmbedderIdentity,
 ) -> Result<(), BaseError> {
     if stamped == offered {
         return Ok(());
@@ -602,13 +609,13 @@ pub(crate) fn check_stamp(
     })
 }
 
-/// Where a record ends: a line break follows the text.
+/// The end of a record: a line break follows the text.
 pub(crate) fn record_end(record: &DocumentRecord, text_at: u64) -> u64 {
     text_at + record.bytes + 1
 }
 
-/// The head of a document's record: one line. The name is first in it, where [`name_in`] finds it.
-pub(crate) fn head_of(document: &Document) -> String {
+/// The header of a document's record: one line. The name comes first, so that [`name_in`] finds it.
+pub(crate) fn head_of(document: &KnowledgeDocument) -> String {
     let head = json!({
         "id": document.id,
         "digest": document.digest,
@@ -621,7 +628,7 @@ pub(crate) fn head_of(document: &Document) -> String {
     format!("{head}\n")
 }
 
-/// The name in a record's head, without reading the rest of it.
+/// Parses the name in a record's header without reading the rest.
 fn name_in(head: &[u8]) -> Option<String> {
     let rest = head.strip_prefix(b"{\"id\":")?;
     serde_json::Deserializer::from_slice(rest).into_iter().next()?.ok()
@@ -636,7 +643,7 @@ fn parse_head(line: &[u8]) -> Option<DocumentRecord> {
     Some(DocumentRecord {
         id: text("id")?,
         digest: text("digest")?,
-        format: Format::ALL.iter().find(|known| known.as_str() == format).copied()?,
+        format: DocumentFormat::ALL.iter().find(|known| known.as_str() == format).copied()?,
         title: text("title")?,
         bytes: value["bytes"].as_u64()?,
         pages: pages

@@ -1,25 +1,25 @@
-//! The folder of all bases, and how the engine asks them.
+//! The folder of all knowledge bases, and its implementation of [`Retriever`].
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use prowess_core::{BoxFuture, Passage, Query, RetrieveError, Retriever};
+use prowess_files::atomic::sync_folder;
 use prowess_files::private::private_folder;
-use prowess_files::whole::sync_folder;
 
-use crate::base::{Base, create_data, data_folder};
+use crate::base::{KnowledgeBase, create_data, data_folder};
 use crate::blocking;
 use crate::embed::Embedder;
 use crate::error::BaseError;
 use crate::name::BaseName;
 use crate::open_bases::{OpenBases, OpenLimits};
-use crate::settings::{self, Settings};
-use crate::writer::{self, Writer};
+use crate::settings::{self, BaseSettings};
+use crate::writer::{self, BaseWriter};
 
-/// All bases of a folder. Copies share what is open.
+/// The knowledge bases of a folder. Clones share the open ones.
 #[derive(Clone)]
-pub struct Bases {
+pub struct KnowledgeBases {
     shared: Arc<Shared>,
 }
 
@@ -29,14 +29,14 @@ struct Shared {
     open: Mutex<OpenBases>,
 }
 
-impl Bases {
-    /// The bases below a folder, which need not exist yet.
+impl KnowledgeBases {
+    /// Opens the knowledge bases of a folder, which need not exist yet.
     pub fn open(root: &Path) -> Self {
         let open = Mutex::new(OpenBases::new(OpenLimits::USUAL));
         Self { shared: Arc::new(Shared { root: root.to_owned(), embedder: None, open }) }
     }
 
-    /// The same bases, with an embedder at hand for those that were made with it.
+    /// Sets the embedder for the knowledge bases that were created with it.
     #[must_use]
     pub fn asking(&self, embedder: Arc<dyn Embedder>) -> Self {
         let open = Mutex::new(OpenBases::new(OpenLimits::USUAL));
@@ -49,7 +49,7 @@ impl Bases {
         &self.shared.root
     }
 
-    /// The names of all bases, sorted.
+    /// The names of all knowledge bases, sorted.
     pub fn names(&self) -> Result<Vec<BaseName>, BaseError> {
         let root = self.root();
         let entries = match fs::read_dir(root) {
@@ -58,22 +58,22 @@ impl Bases {
             Err(error) => return Err(BaseError::io("list", root)(error)),
         };
         let names = entries.flatten().filter(|entry| entry.path().is_dir());
-        // A name that can't be one, such as `.embedders`, is none of ours to show.
+        // Folders with invalid names, such as `.embedders`, are skipped.
         let mut names: Vec<BaseName> =
             names.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
         names.sort();
         Ok(names)
     }
 
-    /// Makes an empty base. It is there whole or not at all.
-    pub fn create(&self, name: &BaseName, settings: &Settings) -> Result<(), BaseError> {
+    /// Creates an empty knowledge base, atomically.
+    pub fn create(&self, name: &BaseName, settings: &BaseSettings) -> Result<(), BaseError> {
         let root = self.root();
         let folder = root.join(name.as_str());
         let exists = || BaseError::Exists { name: name.to_string() };
         if folder.exists() {
             return Err(exists());
         }
-        // What people put into a base is nobody else's business.
+        // Documents may be private.
         private_folder(root).map_err(BaseError::io("create", root))?;
         let half = tempfile::Builder::new()
             .prefix(".new-")
@@ -88,13 +88,14 @@ impl Bases {
         }
     }
 
-    /// A base, open for reading.
-    pub fn base(&self, name: &BaseName) -> Result<Arc<Base>, BaseError> {
+    /// Opens a knowledge base for reading.
+    pub fn base(&self, name: &BaseName) -> Result<Arc<KnowledgeBase>, BaseError> {
         if let Some(base) = self.open_bases().get(name) {
             return Ok(base);
         }
-        // Without the lock: searches in other bases need not wait. Whoever is first is kept.
-        let opened = Arc::new(Base::open(self.root(), name, self.shared.embedder.clone())?);
+        // Without the lock, so that searches in other knowledge bases need not wait. The first one is kept.
+        let opened =
+            Arc::new(KnowledgeBase::open(self.root(), name, self.shared.embedder.clone())?);
         let mut open = self.open_bases();
         if let Some(base) = open.get(name) {
             return Ok(base);
@@ -107,12 +108,12 @@ impl Bases {
         self.shared.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The only writer of a base. When another process writes, `on_wait` is called and this waits for its end.
-    pub fn writer(&self, name: &BaseName, on_wait: impl FnOnce()) -> Result<Writer, BaseError> {
-        Writer::open(self.root(), name, self.shared.embedder.clone(), on_wait)
+    /// Opens the only writer of a knowledge base. If another process writes, calls `on_wait` and waits for it.
+    pub fn writer(&self, name: &BaseName, on_wait: impl FnOnce()) -> Result<BaseWriter, BaseError> {
+        BaseWriter::open(self.root(), name, self.shared.embedder.clone(), on_wait)
     }
 
-    /// Takes a base away, once nobody writes to it.
+    /// Deletes a knowledge base, after waiting for its writer.
     pub fn remove(&self, name: &BaseName, on_wait: impl FnOnce()) -> Result<(), BaseError> {
         let folder = self.root().join(name.as_str());
         if !folder.is_dir() {
@@ -120,7 +121,7 @@ impl Bases {
         }
         let lock = writer::lock(&folder, on_wait)?;
         self.open_bases().remove(name);
-        // Out of sight in one step; what follows may be interrupted.
+        // Renamed in one step; the deletion may be interrupted.
         let grave = tempfile::Builder::new()
             .prefix(".gone-")
             .tempdir_in(self.root())
@@ -130,7 +131,7 @@ impl Bases {
         grave.close().map_err(BaseError::io("remove", &folder))
     }
 
-    /// The passages of a base that fit a question best. A base that is rewritten meanwhile is opened again.
+    /// Finds the passages of a knowledge base that match a query best. It is reopened if it is rewritten meanwhile.
     pub fn search_now(&self, base: &str, query: &Query) -> Result<Vec<Passage>, BaseError> {
         let name: BaseName =
             base.parse().map_err(|_| BaseError::Missing { name: base.to_owned() })?;
@@ -142,7 +143,7 @@ impl Bases {
     }
 }
 
-impl Retriever for Bases {
+impl Retriever for KnowledgeBases {
     fn search<'r>(
         &'r self,
         base: &'r str,

@@ -1,7 +1,7 @@
-//! Work that blocks, as futures: a bounded number of threads that all searches of the process share.
+//! A bounded thread pool for blocking searches, shared by the whole process.
 //!
-//! Threads are started on demand and end when there was nothing to do for a while. Work waits in the order in which it
-//! came; work that nobody waits for any more is skipped.
+//! Threads are started on demand and end after being idle for a while. The queue is first in, first out; work whose
+//! future was dropped is skipped.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -16,9 +16,9 @@ use tracing::Instrument as _;
 
 use crate::error::BaseError;
 
-/// Searches are bound by the processor and the disk; more at a time would only take each other's.
+/// Maximum number of threads. Searches are limited by the processor and the disk; more would not be faster.
 const MOST_THREADS: usize = 8;
-/// Searches that wait. A future is kept by somebody for each of them.
+/// Maximum number of queued searches.
 const MOST_QUEUED: usize = 10_000;
 /// How long a thread waits for work before it ends.
 const IDLE: Duration = Duration::from_secs(10);
@@ -28,12 +28,12 @@ static POOL: LazyLock<Pool> = LazyLock::new(|| {
     Pool::new(cores.clamp(2, MOST_THREADS), MOST_QUEUED)
 });
 
-/// A search that blocks, as the trait [`Retriever`](prowess_core::Retriever) wants it.
+/// Runs a blocking search as a future, for the trait [`Retriever`](prowess_core::Retriever).
 pub(crate) fn search(
     base: &str,
     work: impl FnOnce() -> Result<Vec<Passage>, BaseError> + Send + 'static,
 ) -> BoxFuture<'_, Result<Vec<Passage>, RetrieveError>> {
-    // The name of the base is the author's; what is looked for is the user's and is not recorded.
+    // The span has the name of the knowledge base, but not the query, which is the user's.
     let span = tracing::info_span!("retrieval", base);
     let inside = span.clone();
     let searching = async move {
@@ -45,7 +45,7 @@ pub(crate) fn search(
             )),
             Err(Failed::Full) => Err(RetrieveError::new(
                 RetrieveErrorKind::Unavailable,
-                format!("too many searches are waiting to search knowledge base `{base}`"),
+                format!("too many searches are queued for knowledge base `{base}`"),
             )
             .remedy(Remedy::Advice("try again in a moment".to_owned()))),
         }
@@ -53,11 +53,11 @@ pub(crate) fn search(
     Box::pin(searching.instrument(span))
 }
 
-/// Why work has no result.
+/// Why work failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Failed {
     Panicked,
-    /// Too much waits, or no thread can be started.
+    /// The queue is full, or no thread can be started.
     Full,
 }
 
@@ -89,12 +89,12 @@ impl Pool {
         Self { shared: Arc::new(shared) }
     }
 
-    /// Does something on a thread of the pool.
+    /// Runs work on a thread of the pool.
     fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Waiting<T> {
         let outcome = Arc::new(Mutex::new(Outcome::Working(None)));
         let shared = Arc::clone(&outcome);
         let queued = self.shared.queue(Box::new(move || {
-            // The future has the other one.
+            // The future holds the other reference.
             if Arc::strong_count(&shared) == 1 {
                 return;
             }
@@ -109,12 +109,12 @@ impl Pool {
 }
 
 impl Shared {
-    /// Work is done without the lock, and nothing that holds it panics half-way.
+    /// Locks the state. Work runs without the lock, so it can't be poisoned.
     fn lock(&self) -> MutexGuard<'_, PoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says whether it will be done.
+    /// Queues work; returns whether it was accepted.
     fn queue(self: &Arc<Self>, work: Work) -> bool {
         let mut state = self.lock();
         if state.queued.len() >= self.most_queued {
@@ -128,7 +128,7 @@ impl Shared {
                     state.threads += 1;
                     state.idle += 1;
                 }
-                // The others come to it, if there are any.
+                // The other threads will run it, if there are any.
                 Err(_) if state.threads == 0 => return false,
                 Err(_) => {}
             }
@@ -138,7 +138,7 @@ impl Shared {
         true
     }
 
-    /// The life of a thread.
+    /// The main loop of a thread.
     fn work(&self) {
         let mut state = self.lock();
         loop {

@@ -1,40 +1,40 @@
-//! What a commit says about the journals: how much of them counts, and what of that is to be erased.
+//! The payload of a commit: the committed lengths of the journals, and the ranges to erase.
 
 use std::fmt;
 use std::ops::Range;
 
 use serde_json::{Value, json};
 
-/// More parts than this are not listed: every reader reads the list with the commit.
+/// Maximum number of listed ranges: every reader reads the list with the commit.
 const MOST_LISTED: usize = 1 << 14;
 
-/// What stands in the payload of a commit.
+/// The payload of a commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Committed {
     /// The length of the journal of texts.
     pub(crate) texts: u64,
     /// The length of the journal of vectors.
     pub(crate) vectors: u64,
-    /// What is known about what they hold. Without it the documents have to be counted.
+    /// Statistics about their content. If absent, the documents have to be counted.
     pub(crate) content: Option<Content>,
 }
 
-/// What the journals hold.
+/// The content of the journals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Content {
-    /// Bytes of texts that documents are made of.
+    /// Number of bytes of texts that belong to documents.
     pub(crate) used: u64,
-    /// Texts that no document has any more, and that still stand there.
-    pub(crate) gone_texts: Parts,
-    /// The same for vectors.
-    pub(crate) gone_vectors: Parts,
+    /// Ranges of texts of removed documents that are not erased yet.
+    pub(crate) gone_texts: FileRanges,
+    /// Ranges of vectors of removed documents that are not erased yet.
+    pub(crate) gone_vectors: FileRanges,
 }
 
-/// Parts of a file, in order, none touching another.
+/// Ranges of a file, sorted and merged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Parts(Vec<Range<u64>>);
+pub(crate) struct FileRanges(Vec<Range<u64>>);
 
-impl Parts {
+impl FileRanges {
     pub(crate) fn as_slice(&self) -> &[Range<u64>] {
         &self.0
     }
@@ -43,7 +43,7 @@ impl Parts {
         self.0.is_empty()
     }
 
-    /// Takes more parts in.
+    /// Adds ranges.
     pub(crate) fn extend(&mut self, parts: impl IntoIterator<Item = Range<u64>>) {
         self.0.extend(parts.into_iter().filter(|part| !part.is_empty()));
         self.0.sort_by_key(|part| part.start);
@@ -70,7 +70,7 @@ impl Parts {
 
 impl Committed {
     pub(crate) fn parse(payload: Option<&str>) -> Self {
-        // The first commit of a base is the engine's own.
+        // The first commit of a knowledge base is made by tantivy and has no payload.
         let Some(payload) = payload else {
             return Self { content: Some(Content::default()), ..Self::default() };
         };
@@ -79,8 +79,8 @@ impl Committed {
         let content = || {
             Some(Content {
                 used: value["used"].as_u64()?,
-                gone_texts: Parts::parse(&value["gone_texts"])?,
-                gone_vectors: Parts::parse(&value["gone_vectors"])?,
+                gone_texts: FileRanges::parse(&value["gone_texts"])?,
+                gone_vectors: FileRanges::parse(&value["gone_vectors"])?,
             })
         };
         Self { texts: number("texts"), vectors: number("vectors"), content: content() }
@@ -104,16 +104,16 @@ impl fmt::Display for Committed {
 
 #[cfg(test)]
 mod tests {
-    use super::{Committed, Content, MOST_LISTED, Parts};
+    use super::{Committed, Content, FileRanges, MOST_LISTED};
 
-    fn parts(parts: &[std::ops::Range<u64>]) -> Parts {
-        let mut all = Parts::default();
+    fn parts(parts: &[std::ops::Range<u64>]) -> FileRanges {
+        let mut all = FileRanges::default();
         all.extend(parts.iter().cloned());
         all
     }
 
     #[test]
-    fn parts_that_touch_are_one() {
+    fn adjacent_ranges_are_merged() {
         assert_eq!(parts(&[20..30, 0..10, 10..15, 40..40]).as_slice(), [0..15, 20..30]);
         let mut all = parts(&[0..10, 20..30]);
         all.extend([5..25, 50..60]);
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn the_payload_round_trips() {
         let content = Content {
             used: 7,
             gone_texts: parts(&[0..3, 5..6]),
@@ -130,12 +130,12 @@ mod tests {
         };
         let mut committed = Committed { texts: 12, vectors: 128, content: Some(content) };
         assert_eq!(Committed::parse(Some(&committed.to_string())), committed);
-        // A list that is too long is left out, and then nothing is said.
+        // A list that is too long is omitted together with the other statistics.
         let many: Vec<_> = (0..=MOST_LISTED as u64).map(|at| 2 * at..2 * at + 1).collect();
         committed.content.as_mut().expect("it was put there").gone_texts = parts(&many);
         let read = Committed::parse(Some(&committed.to_string()));
         assert_eq!(read, Committed { texts: 12, vectors: 128, content: None });
-        // As a base has it that an earlier version has written.
+        // The payload of an earlier version.
         let earlier = Committed::parse(Some(r#"{"texts":12,"vectors":128}"#));
         assert_eq!(earlier, read);
         assert_eq!(Committed::parse(None).content, Some(Content::default()));

@@ -1,4 +1,4 @@
-//! The folder of the index, as the engine sees it.
+//! The directory of the index, as tantivy sees it.
 
 use std::io;
 use std::path::Path;
@@ -10,10 +10,10 @@ use tantivy::directory::{
     WatchHandle, WritePtr,
 };
 
-/// A folder that can be read where nothing can be written: on a disk that was mounted for reading, or of another user.
+/// A directory that can be read without write access: on a read-only file system, or of another user.
 ///
-/// The engine takes a lock, which is a file, before it opens the segments, so that no writer removes them meanwhile. Where
-/// that file can't be made it goes without: whoever reads a base that somebody else changes looks again.
+/// Tantivy takes a lock file before it opens the segments, so that no writer removes them meanwhile. If that file
+/// can't be created, it is skipped: a reader whose knowledge base is changed meanwhile retries.
 #[derive(Clone, Debug)]
 pub(crate) struct IndexFolder(MmapDirectory);
 

@@ -1,13 +1,13 @@
-//! A document before it is in a base: its text, where its pages begin, and what is known about it.
+//! A document to add to a knowledge base: its text, pages and fields.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use sha2::{Digest as _, Sha256};
 
-/// The kind of a file.
+/// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum DocumentFormat {
     /// Plain text.
     Text,
     /// Markdown, whose text is kept as it is.
@@ -16,15 +16,15 @@ pub enum Format {
     Html,
     /// PDF.
     Pdf,
-    /// A document of Word, in the format of 2007 and later.
+    /// A Word document in the format of 2007 and later.
     Docx,
 }
 
-impl Format {
+impl DocumentFormat {
     /// Every format.
     pub const ALL: &[Self] = &[Self::Text, Self::Markdown, Self::Html, Self::Pdf, Self::Docx];
 
-    /// The format of a file, by how its name ends.
+    /// The format of a file, by its extension.
     pub fn of_name(name: &str) -> Option<Self> {
         let (_, extension) = name.rsplit_once('.')?;
         let is_meant = |format: &&Self| {
@@ -33,7 +33,7 @@ impl Format {
         Self::ALL.iter().find(is_meant).copied()
     }
 
-    /// How names of such files end.
+    /// The extensions of the format.
     pub fn extensions(self) -> &'static [&'static str] {
         match self {
             Self::Text => &["txt", "text"],
@@ -44,55 +44,55 @@ impl Format {
         }
     }
 
-    /// One word for it.
+    /// The name of the format.
     pub fn as_str(self) -> &'static str {
         self.extensions()[0]
     }
 }
 
-impl fmt::Display for Format {
+impl fmt::Display for DocumentFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-/// Fields that every document has, so that none of its own can have their names: its id and its format.
+/// Reserved field names: every document has its id and its format as fields.
 pub const FIELDS_OF_ALL: [&str; 2] = ["doc", FORMAT];
 pub(crate) const FORMAT: &str = "format";
 
-/// A document that can be put into a base.
+/// A document to add to a knowledge base.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Document {
-    /// The name that a person knows it by. A base has one document of a name.
+pub struct KnowledgeDocument {
+    /// The name, unique in a knowledge base.
     pub id: String,
-    /// Of what it was made of; when it is the same, nothing has to be done.
+    /// The digest of its file and fields; a document with the same digest is not added again.
     pub digest: String,
-    /// The kind of its file.
-    pub format: Format,
-    /// What it is called in itself; empty when it is called nothing. Every passage of it is found by its title too.
+    /// The format of its file.
+    pub format: DocumentFormat,
+    /// The title, or empty. Every passage is also found by the title.
     pub title: String,
-    /// Its text. Ranges of passages are bytes of it.
+    /// The text. Passages are byte ranges of it.
     pub text: String,
-    /// Where the pages begin in the text, in documents that have some.
+    /// The byte offsets of the pages, in documents with pages.
     pub pages: Vec<usize>,
-    /// What searches can filter by.
+    /// The fields that searches can filter by.
     pub fields: BTreeMap<String, String>,
 }
 
-impl Document {
-    /// The page that a byte of the text is on, counted from 1.
+impl KnowledgeDocument {
+    /// The page at a byte offset, from 1.
     pub(crate) fn page_at(&self, at: usize) -> Option<u32> {
         page_at(&self.pages, at)
     }
 }
 
-/// The same for pages that begin at these bytes.
+/// The page at a byte offset, from 1, given the offsets of the pages.
 pub(crate) fn page_at(begins: &[usize], at: usize) -> Option<u32> {
     let pages = begins.partition_point(|&begin| begin <= at);
     u32::try_from(pages).ok().filter(|&page| page > 0)
 }
 
-/// A digest of a file together with everything else that decides what becomes of it.
+/// The digest of a file, its fields, and the versions of the extractor and the splitter.
 pub fn digest(bytes: &[u8], fields: &BTreeMap<String, String>) -> String {
     let mut hash = Sha256::new();
     hash.update(crate::extract::VERSION.to_le_bytes());
@@ -108,7 +108,7 @@ pub fn digest(bytes: &[u8], fields: &BTreeMap<String, String>) -> String {
     hex(&hash.finalize())
 }
 
-/// Bytes as people write them.
+/// Formats bytes as hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {

@@ -1,4 +1,4 @@
-//! Embedders: text to a point in space, so that texts with the same meaning are near each other.
+//! Embedders: texts to vectors, so that texts with a similar meaning are close to each other.
 
 mod endpoint;
 mod pieces;
@@ -10,51 +10,51 @@ use std::sync::Arc;
 
 use prowess_core::Remedy;
 
-pub use endpoint::Endpoint;
-pub use table::Table;
+pub use endpoint::EmbeddingEndpoint;
+pub use table::EmbeddingTable;
 
 use crate::error::BaseError;
 
-/// The most dimensions of a vector; the largest models have a few thousand.
+/// Maximum number of dimensions of a vector; the largest models have a few thousand.
 pub const MOST_DIMENSIONS: usize = 16_384;
 
-/// Who turns texts into vectors.
+/// Converts texts to vectors.
 pub trait Embedder: Send + Sync {
-    /// Who it is, for the base that keeps its vectors.
-    fn stamp(&self) -> &Stamp;
+    /// The identity, which a knowledge base stores with the vectors.
+    fn stamp(&self) -> &EmbedderIdentity;
 
-    /// One vector per text, each of [`Stamp::dimension`] numbers.
+    /// One vector per text, each of [`EmbedderIdentity::dimension`] numbers.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError>;
 }
 
-/// Whose vectors they are. Vectors of two stamps can't be compared.
+/// Identifies the embedder of vectors. Vectors of different embedders can't be compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stamp {
-    /// Where they come from.
-    pub source: Source,
-    /// How many numbers a vector has.
+pub struct EmbedderIdentity {
+    /// The source.
+    pub source: EmbedderSource,
+    /// The number of dimensions.
     pub dimension: usize,
 }
 
-/// Where vectors come from.
+/// The source of vectors.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// A table of words, kept beside the bases.
+pub enum EmbedderSource {
+    /// A table of static embeddings, stored next to the knowledge bases.
     Table {
-        /// Of the table and its vocabulary.
+        /// The digest of the table and its vocabulary.
         digest: String,
     },
-    /// A server with the interface of `OpenAI`.
+    /// A server with the embeddings API of `OpenAI`.
     Endpoint {
-        /// Such as `http://127.0.0.1:11434/v1/embeddings`.
+        /// The URL, such as `http://127.0.0.1:11434/v1/embeddings`.
         url: String,
-        /// The model's name there.
+        /// The name of the model.
         model: String,
     },
 }
 
-impl Source {
-    /// One text that says the same.
+impl EmbedderSource {
+    /// The identity as one text.
     pub(crate) fn id(&self) -> String {
         match self {
             Self::Table { digest } => format!("table {digest}"),
@@ -63,10 +63,10 @@ impl Source {
     }
 }
 
-impl fmt::Display for Stamp {
+impl fmt::Display for EmbedderIdentity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.source {
-            Source::Table { digest } => {
+            EmbedderSource::Table { digest } => {
                 write!(
                     f,
                     "table {} with {} dimensions",
@@ -74,30 +74,30 @@ impl fmt::Display for Stamp {
                     self.dimension
                 )
             }
-            Source::Endpoint { url, model } => {
+            EmbedderSource::Endpoint { url, model } => {
                 write!(f, "`{model}` at {url} with {} dimensions", self.dimension)
             }
         }
     }
 }
 
-/// Why there are no vectors.
+/// A failure to create vectors.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct EmbedError {
-    /// What went wrong, as a phrase in lower case.
+    /// The message, as a lowercase phrase.
     pub message: String,
-    /// What to do about it.
+    /// A hint about what to do.
     pub hint: Option<String>,
 }
 
 impl EmbedError {
-    /// An error without advice.
+    /// Creates an error without a hint.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), hint: None }
     }
 
-    /// Adds advice.
+    /// Adds a hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -109,10 +109,12 @@ impl EmbedError {
     }
 }
 
-/// The embedder of a stamp; `root` is the folder of bases, which keeps tables.
-pub(crate) fn open(root: &Path, stamp: &Stamp) -> Result<Arc<dyn Embedder>, BaseError> {
+/// Opens an embedder by its identity; `root` is the folder of knowledge bases, which stores tables.
+pub(crate) fn open(root: &Path, stamp: &EmbedderIdentity) -> Result<Arc<dyn Embedder>, BaseError> {
     match &stamp.source {
-        Source::Table { digest } => Ok(Arc::new(Table::kept(root, digest)?)),
-        Source::Endpoint { url, model } => Ok(Arc::new(Endpoint::new(url, model, stamp.dimension))),
+        EmbedderSource::Table { digest } => Ok(Arc::new(EmbeddingTable::kept(root, digest)?)),
+        EmbedderSource::Endpoint { url, model } => {
+            Ok(Arc::new(EmbeddingEndpoint::new(url, model, stamp.dimension)))
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! What can go wrong with a base, and what to do about it.
+//! Errors of knowledge bases, with remedies.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,80 +9,80 @@ use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError, Op
 
 use crate::embed::EmbedError;
 
-/// Why something could not be done with a base.
+/// A failed operation on a knowledge base.
 #[derive(Debug, thiserror::Error)]
 pub enum BaseError {
-    /// There is none of that name.
+    /// The knowledge base does not exist.
     #[error("there is no knowledge base `{name}`")]
     Missing {
-        /// As it was asked for.
+        /// The requested name.
         name: String,
     },
-    /// There is one already.
-    #[error("there is a knowledge base `{name}` already")]
+    /// The knowledge base exists already.
+    #[error("the knowledge base `{name}` already exists")]
     Exists {
-        /// As it was asked for.
+        /// The requested name.
         name: String,
     },
-    /// The name can't be one.
+    /// The name is invalid.
     #[error(transparent)]
-    Name(#[from] crate::name::InvalidName),
+    Name(#[from] crate::name::InvalidBaseName),
     /// A file could not be read or written.
     #[error("cannot {doing} `{}`: {}", path.display(), reason(source))]
     Io {
-        /// A phrase such as "read".
+        /// The operation, such as "read".
         doing: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// The system's reason.
+        /// The error of the system.
         source: io::Error,
     },
-    /// A file of the base is not what this program wrote.
+    /// A file of the knowledge base is damaged.
     #[error("`{}` is damaged: {reason}", path.display())]
     Damaged {
         /// The file or folder.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
-    /// A later version of this program wrote the base.
-    #[error("`{}` has version {version} of the format, and this program reads version {known}", path.display())]
+    /// The knowledge base was written by a later version of this program.
+    #[error("`{}` has format version {version}, but this program only reads version {known}", path.display())]
     Version {
-        /// The file that says so.
+        /// The file.
         path: PathBuf,
-        /// What it says.
+        /// Its version.
         version: u64,
-        /// What is known here.
+        /// The supported version.
         known: u64,
     },
-    /// The vectors of the base and the embedder at hand don't belong together.
-    #[error("the vectors of `{name}` are from {stamped}, and this embedder is {offered}")]
+    /// The vectors of the knowledge base are from another embedder.
+    #[error("the vectors of `{name}` are from {stamped}, but this embedder is {offered}")]
     OtherEmbedder {
-        /// The base.
+        /// The knowledge base.
         name: String,
-        /// Id and dimension in the base.
+        /// The embedder of the knowledge base.
         stamped: String,
-        /// Id and dimension of the embedder.
+        /// The given embedder.
         offered: String,
     },
-    /// No vectors could be made.
+    /// No vectors could be created.
     #[error(transparent)]
     Embed(#[from] EmbedError),
     /// The full-text index failed.
     #[error("the index in `{}` failed: {reason}", path.display())]
     Index {
-        /// The base.
+        /// The knowledge base.
         path: PathBuf,
-        /// In the words of the engine.
+        /// The message of tantivy.
         reason: String,
     },
-    /// The database of the base failed.
+    /// The database failed.
     #[error("the database failed: {reason}")]
     Database {
-        /// In the words of the database.
+        /// The message of the database.
         reason: String,
     },
-    /// A bound was hit.
+    /// A limit was exceeded.
     #[error("{0}")]
     TooMuch(String),
 }
@@ -93,7 +93,7 @@ impl BaseError {
         move |source| Self::Io { doing, path, source }
     }
 
-    /// What the engine says. A disk that is full or can't be written is not the index's fault.
+    /// Converts an error of tantivy. A full or read-only disk becomes an I/O error.
     pub(crate) fn index(path: &Path) -> impl Fn(TantivyError) -> Self + '_ {
         move |error| match cause(&error) {
             Some(source) => Self::Io { doing: "use the index in", path: path.to_owned(), source },
@@ -101,7 +101,7 @@ impl BaseError {
         }
     }
 
-    /// What would help.
+    /// Remedies.
     pub fn remedies(&self) -> Vec<Remedy> {
         let advice = |text: &str| Remedy::Advice(text.to_owned());
         match self {
@@ -111,7 +111,7 @@ impl BaseError {
             Self::Exists { name } => {
                 vec![Remedy::AddDocuments(name.clone()), Remedy::DeleteKnowledgeBase(name.clone())]
             }
-            Self::Database { .. } => vec![advice("check the database's address and its log")],
+            Self::Database { .. } => vec![advice("check the address and the log of the database")],
             Self::Name(_) | Self::TooMuch(_) => Vec::new(),
             Self::Io { .. } => vec![advice("check the folder's owner and the free disk space")],
             Self::Damaged { path, .. } | Self::Index { path, .. } => {
@@ -147,7 +147,7 @@ impl BaseError {
     }
 }
 
-/// What the system said that made the engine fail.
+/// The I/O error that caused an error of tantivy.
 fn cause(error: &TantivyError) -> Option<io::Error> {
     let (TantivyError::IoError(said)
     | TantivyError::LockFailure(LockError::IoError(said), _)
@@ -163,7 +163,7 @@ fn cause(error: &TantivyError) -> Option<io::Error> {
     })
 }
 
-/// The name of the base that a file belongs to, as its folder has it.
+/// The name of the knowledge base that a file belongs to.
 fn base_of(path: &Path) -> Option<&str> {
     let is_inside = |it: &&Path| {
         let name = it.file_name().unwrap_or_default().to_string_lossy();
@@ -172,7 +172,7 @@ fn base_of(path: &Path) -> Option<&str> {
     path.ancestors().find(is_inside)?.parent()?.file_name()?.to_str()
 }
 
-/// The system's message without its number and capitals.
+/// The message of the system in lower case, without its number.
 pub(crate) fn reason(source: &io::Error) -> String {
     prowess_core::system_reason(source).to_lowercase()
 }

@@ -1,5 +1,5 @@
-//! Files to text. What comes in is anybody's: every step has a bound, and a file that breaks a reader is reported like
-//! one that can't be read.
+//! Text extraction from files. Files are untrusted: every step is limited, and a file that makes a parser panic is
+//! reported as unreadable.
 
 mod docx;
 mod html;
@@ -12,61 +12,61 @@ use std::io::Read as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use crate::document::{Document, Format, digest};
+use crate::document::{DocumentFormat, KnowledgeDocument, digest};
 use crate::error::reason;
 
-/// Part of every document's digest. A change of what is read from files changes it, and documents are read anew when
-/// they are next added.
+/// The version of the extractor, part of every document's digest: after a change, documents are read again when they
+/// are next added.
 pub(crate) const VERSION: u32 = 1;
 
-/// The largest file that is read.
+/// Maximum size of a file, in bytes.
 pub const MOST_FILE_BYTES: u64 = 256 << 20;
-/// The most text that a file can give; a book has a hundredth of it.
+/// Maximum size of a file's text, in bytes; a book has a hundredth of it.
 pub const MOST_TEXT_BYTES: usize = 64 << 20;
-/// Where a title is cut.
+/// Maximum size of a title, in bytes.
 const MOST_TITLE_BYTES: usize = 200;
-/// The most pages of a file.
+/// Maximum number of pages.
 pub const MOST_PAGES: usize = 100_000;
 
-/// Why a file gave no document.
+/// Why a file could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExtractError {
-    /// Nobody here reads such files.
-    #[error("its name ends in nothing that is read here (.txt, .md, .html, .pdf, .docx)")]
+    /// The format is not supported.
+    #[error("unsupported file type (expected .txt, .md, .html, .pdf or .docx)")]
     UnknownFormat,
-    /// The system did not give it.
+    /// The file could not be read from disk.
     #[error("{0}")]
     Io(String),
-    /// It is larger than what is read.
+    /// The file exceeds a limit.
     #[error("{0}")]
     TooLarge(String),
-    /// It is not what its name says, or damaged.
+    /// The file is damaged or not of this format.
     #[error("{0}")]
     Broken(String),
-    /// It needs a password.
+    /// The file needs a password.
     #[error("it is encrypted")]
     Encrypted,
-    /// There is no text in it.
-    #[error("it holds no text{0}")]
+    /// The file contains no text.
+    #[error("it contains no text{0}")]
     Empty(&'static str),
 }
 
-/// The text of a file and where its pages begin.
+/// The text of a file and the offsets of its pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Extracted {
-    /// What it is called in itself, or nothing.
+pub struct ExtractedText {
+    /// The title, or empty.
     pub title: String,
-    /// What it says.
+    /// The text.
     pub text: String,
-    /// Where the pages begin, in formats that have some.
+    /// The byte offsets of the pages, in formats with pages.
     pub pages: Vec<usize>,
 }
 
-/// The bytes of a file, when there are not too many.
+/// Reads a file within the size limit.
 pub fn read_file(path: &Path) -> Result<Vec<u8>, ExtractError> {
     let read = || -> std::io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        // One more than allowed, so that a file that grows meanwhile is noticed too.
+        // One byte more than allowed, so that a growing file is detected too.
         File::open(path)?.take(MOST_FILE_BYTES + 1).read_to_end(&mut bytes)?;
         Ok(bytes)
     };
@@ -80,15 +80,15 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>, ExtractError> {
     Ok(bytes)
 }
 
-/// The text of a file's bytes.
-pub fn extract(format: Format, bytes: &[u8]) -> Result<Extracted, ExtractError> {
-    // The readers of PDF and of archives are large and not ours; what makes them panic is a broken file.
+/// Extracts the text of a file.
+pub fn extract(format: DocumentFormat, bytes: &[u8]) -> Result<ExtractedText, ExtractError> {
+    // The third-party parsers of PDF and archives may panic on a damaged file.
     let read = || match format {
-        Format::Text => plain::extract(bytes),
-        Format::Markdown => plain::extract_markdown(bytes),
-        Format::Html => html::extract(bytes),
-        Format::Pdf => pdf::extract(bytes),
-        Format::Docx => docx::extract(bytes),
+        DocumentFormat::Text => plain::extract(bytes),
+        DocumentFormat::Markdown => plain::extract_markdown(bytes),
+        DocumentFormat::Html => html::extract(bytes),
+        DocumentFormat::Pdf => pdf::extract(bytes),
+        DocumentFormat::Docx => docx::extract(bytes),
     };
     let mut extracted = catch_unwind(AssertUnwindSafe(read))
         .unwrap_or_else(|_| Err(ExtractError::Broken(format!("its {format} can't be read"))))?;
@@ -100,27 +100,30 @@ pub fn extract(format: Format, bytes: &[u8]) -> Result<Extracted, ExtractError> 
     extracted.title = one_line(title);
     if extracted.text.trim().is_empty() {
         return Err(ExtractError::Empty(match format {
-            Format::Pdf => "; its pages may be pictures",
-            Format::Text | Format::Markdown | Format::Html | Format::Docx => "",
+            DocumentFormat::Pdf => "; its pages may be images",
+            DocumentFormat::Text
+            | DocumentFormat::Markdown
+            | DocumentFormat::Html
+            | DocumentFormat::Docx => "",
         }));
     }
     Ok(extracted)
 }
 
-/// A document of a file's bytes.
+/// Creates a document from a file.
 pub fn document(
     id: &str,
-    format: Format,
+    format: DocumentFormat,
     bytes: &[u8],
     fields: BTreeMap<String, String>,
-) -> Result<Document, ExtractError> {
-    let Extracted { title, text, pages } = extract(format, bytes)?;
+) -> Result<KnowledgeDocument, ExtractError> {
+    let ExtractedText { title, text, pages } = extract(format, bytes)?;
     let digest = digest(bytes, &fields);
-    Ok(Document { id: id.to_owned(), digest, format, title, text, pages, fields })
+    Ok(KnowledgeDocument { id: id.to_owned(), digest, format, title, text, pages, fields })
 }
 
-/// A text that names no title of its own begins with it, more often than not: with a sentence that says what it is
-/// about, or a line of its own. A long one is none.
+/// The title of a text without one: its first sentence or line, which usually says what it is about. A long one is not
+/// used.
 fn lead(text: &str) -> &str {
     let text = text.trim_start_matches('\u{FEFF}');
     let sentence = crate::split::first_sentence(text).map(|range| &text[range]);
@@ -129,7 +132,7 @@ fn lead(text: &str) -> &str {
     [sentence, line].into_iter().flatten().find(is_short).unwrap_or_default()
 }
 
-/// A title on one line, cut where it is no title any more.
+/// Formats a title on one line of limited length.
 fn one_line(title: &str) -> String {
     let words: Vec<&str> = title.split_whitespace().collect();
     let mut title = words.join(" ");
@@ -139,21 +142,21 @@ fn one_line(title: &str) -> String {
 }
 
 fn too_much_text() -> ExtractError {
-    ExtractError::TooLarge(format!("it holds more than {} MiB of text", MOST_TEXT_BYTES >> 20))
+    ExtractError::TooLarge(format!("it contains more than {} MiB of text", MOST_TEXT_BYTES >> 20))
 }
 
-/// Text that grows block by block, with one blank where several are, and empty lines between blocks.
+/// Builds text block by block, collapsing whitespace, with blank lines between blocks.
 #[derive(Default)]
 struct Flow {
     text: String,
-    /// A blank is due before the next word.
+    /// Whether a space is due before the next word.
     blank: bool,
-    /// Line breaks that are due before the next word.
+    /// Number of line breaks that are due before the next word.
     breaks: usize,
 }
 
 impl Flow {
-    /// Adds text whose blanks mean nothing.
+    /// Adds text and collapses its whitespace.
     fn words(&mut self, text: &str) {
         for character in text.chars() {
             if character.is_whitespace() {
@@ -165,7 +168,7 @@ impl Flow {
         }
     }
 
-    /// Adds text whose line breaks count.
+    /// Adds preformatted text.
     fn lines(&mut self, text: &str) {
         for line in text.split_inclusive('\n') {
             let words = line.trim_end_matches(['\n', '\r']);
@@ -190,7 +193,7 @@ impl Flow {
 
     fn due(&mut self) {
         if self.text.is_empty() {
-            // Nothing stands before the first word.
+            // No whitespace before the first word.
         } else if self.breaks > 0 {
             self.text.extend(std::iter::repeat_n('\n', self.breaks));
         } else if self.blank {

@@ -1,12 +1,12 @@
-//! Several rankings to one: reciprocal rank fusion.
+//! Reciprocal rank fusion: combines several rankings into one.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// Cormack, Clarke and Büttcher, SIGIR 2009.
+/// The constant of Cormack, Clarke and Büttcher, SIGIR 2009.
 const K: f64 = 60.0;
 
-/// Fuses rankings, best first. Equal sums keep the order in which they were first seen.
+/// Fuses rankings, best first. Items with equal sums keep their order of first occurrence.
 pub(crate) fn fuse<T: Copy + Eq + Hash>(rankings: &[&[T]]) -> Vec<(T, f64)> {
     let mut places: HashMap<T, usize> = HashMap::new();
     let mut fused: Vec<(T, f64)> = Vec::new();
@@ -30,7 +30,7 @@ mod tests {
     use super::fuse;
 
     #[test]
-    fn what_both_find_comes_first() {
+    fn items_of_both_rankings_come_first() {
         let fused = fuse(&[&["a", "b", "c"], &["c", "d"]]);
         let order: Vec<&str> = fused.iter().map(|(item, _)| *item).collect();
         assert_eq!(order, ["c", "a", "b", "d"]);

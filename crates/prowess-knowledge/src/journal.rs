@@ -1,8 +1,7 @@
-//! A file that only grows. What is committed of it stays what it is until a later commit speaks of it no more; then it
-//! can be erased where it stands.
+//! An append-only file. Committed bytes do not change until no commit refers to them; then they can be erased in place.
 //!
-//! How much is committed stands in the commit of the index, which is one rename. A process that ends before its commit
-//! leaves bytes behind the committed ones; nobody reads them, and the next writer cuts them off.
+//! The committed length is part of the commit of the index, which is one rename. A process that ends before its commit
+//! leaves bytes after the committed ones; they are never read, and the next writer truncates them.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
@@ -13,22 +12,22 @@ use std::sync::Mutex;
 
 use crate::error::BaseError;
 
-/// Appended bytes are collected up to this many before they are written.
+/// Size of the write buffer, in bytes.
 const BUFFER: usize = 1 << 18;
-/// What is erased is overwritten with it. No text of a document has it, but for odd ones.
+/// The byte that erased ranges are overwritten with. Texts of documents rarely contain it.
 pub(crate) const ERASED: u8 = 0;
 
-/// The end that writes.
+/// The writing end of a journal.
 pub(crate) struct Journal {
     path: PathBuf,
     file: File,
-    /// Bytes that are in the file.
+    /// Number of bytes in the file.
     written: u64,
     waiting: Vec<u8>,
 }
 
 impl Journal {
-    /// Opens a file and forgets what was never committed.
+    /// Opens a file and truncates what was not committed.
     pub(crate) fn open(path: &Path, committed: u64) -> Result<Self, BaseError> {
         let open = || {
             let mut file = OpenOptions::new()
@@ -54,12 +53,12 @@ impl Journal {
         Ok(Self { path: path.to_owned(), file, written: committed, waiting: Vec::new() })
     }
 
-    /// Where the next byte goes.
+    /// The offset of the next byte.
     pub(crate) fn end(&self) -> u64 {
         self.written + self.waiting.len() as u64
     }
 
-    /// Adds bytes and says where they are.
+    /// Appends bytes and returns their offset.
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<u64, BaseError> {
         let at = self.end();
         self.waiting.extend_from_slice(bytes);
@@ -69,20 +68,20 @@ impl Journal {
         Ok(at)
     }
 
-    /// Returns when everything is on the disk.
+    /// Flushes everything to disk.
     pub(crate) fn sync(&mut self) -> Result<(), BaseError> {
         self.write_out()?;
         self.file.sync_data().map_err(BaseError::io("write", &self.path))
     }
 
-    /// Overwrites bytes that no document has any more. The next `sync` makes it last.
+    /// Overwrites bytes of removed documents. The next `sync` makes it durable.
     pub(crate) fn erase(&mut self, ranges: &[Range<u64>]) -> Result<(), BaseError> {
         static STEP: [u8; 1 << 16] = [ERASED; 1 << 16];
         self.write_out()?;
         let written = self.written;
         let mut erase = || {
             for range in ranges {
-                // A damaged list must not make the file longer.
+                // A damaged list must not extend the file.
                 let end = range.end.min(written);
                 self.file.seek(SeekFrom::Start(range.start))?;
                 let mut at = range.start;
@@ -105,12 +104,12 @@ impl Journal {
     }
 }
 
-/// The end that reads.
+/// The reading end of a journal.
 pub(crate) struct JournalReader {
     path: PathBuf,
     #[cfg(unix)]
     file: File,
-    /// Where a read has no place of its own, one waits for the other.
+    /// Serialises reads on systems without positioned reads.
     #[cfg(not(unix))]
     file: Mutex<File>,
 }
@@ -123,13 +122,13 @@ impl JournalReader {
         Ok(Self { path: path.to_owned(), file })
     }
 
-    /// The bytes of a range.
+    /// Reads a range.
     pub(crate) fn read(&self, range: Range<u64>) -> Result<Vec<u8>, BaseError> {
-        /// Asking for the length of a file costs as much as reading a passage.
+        /// Ranges up to this size are read without checking the length of the file, which takes as long as the read.
         const SMALL: usize = 1 << 20;
         let length = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
         let read = || {
-            // A damaged range must not become an allocation of its size.
+            // A damaged range must not cause a large allocation.
             if length > SMALL && range.end > self.length()? {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
@@ -140,7 +139,7 @@ impl JournalReader {
         read().map_err(BaseError::io("read", &self.path))
     }
 
-    /// The bytes from a place up to a line break, which is not among them.
+    /// Reads from an offset up to a line break, exclusive.
     pub(crate) fn read_line(&self, at: u64, most: u64) -> Result<Vec<u8>, BaseError> {
         const STEP: u64 = 512;
         let length = self.length().map_err(BaseError::io("read", &self.path))?;
@@ -180,7 +179,7 @@ impl JournalReader {
     #[cfg(not(unix))]
     fn read_exact_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
         use std::io::Read as _;
-        // A reader that panicked has left nothing behind that the next one would see: it seeks first.
+        // Every read seeks first, so a poisoned lock does no harm.
         let mut file = self.file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         file.seek(SeekFrom::Start(at))?;
         file.read_exact(bytes)

@@ -1,4 +1,4 @@
-//! The language of a base picks its stemmer and the words that a question may leave out.
+//! The language of a knowledge base, which selects its stemmer and stop words.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use tantivy::tokenizer as engine;
 
 macro_rules! languages {
     ($($variant:ident $code:literal $name:literal $stemmer:expr;)*) => {
-        /// A language whose words are reduced to their stems. Chinese, Japanese and Korean work in all of them.
+        /// The language of a knowledge base. Chinese, Japanese and Korean texts work in all of them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Language {
             $(#[doc = $name] $variant,)*
@@ -65,9 +65,9 @@ impl fmt::Display for Language {
     }
 }
 
-/// Why a text is not a language.
+/// An unknown language.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{given}` is not a language that is known here; these are: {}", codes())]
+#[error("unknown language `{given}`; expected one of {}", codes())]
 pub struct UnknownLanguage {
     given: String,
 }

@@ -1,8 +1,8 @@
-//! Knowledge bases on disk: documents go in, passages with their exact places come out.
+//! Knowledge bases on disk: documents go in, passages with their exact positions come out.
 //!
-//! A base is a folder with the texts of its documents, a full-text index and, when an embedder was chosen, a file of
-//! vectors. One process writes at a time, any number read. What [`Writer::commit`] has acknowledged survives the end of
-//! the process at any moment. `docs/design/knowledge.md` says why it is built this way.
+//! A knowledge base is a folder with the texts of its documents, a full-text index and, if it has an embedder, a file of
+//! vectors. One process writes at a time, any number read. What [`BaseWriter::commit`] has acknowledged survives a crash
+//! of the process at any time. `docs/design/knowledge.md` explains the design.
 
 mod analyze;
 mod base;
@@ -29,14 +29,14 @@ mod split;
 mod vectors;
 mod writer;
 
-pub use base::{Base, DocumentRecord, Figures, Verdict};
-pub use bases::Bases;
-pub use document::{Document, FIELDS_OF_ALL, Format, digest};
+pub use base::{BaseStatistics, DocumentRecord, KnowledgeBase, VerifyReport};
+pub use bases::KnowledgeBases;
+pub use document::{DocumentFormat, FIELDS_OF_ALL, KnowledgeDocument, digest};
 pub use error::BaseError;
 pub use language::{Language, UnknownLanguage};
-pub use name::{BaseName, InvalidName};
+pub use name::{BaseName, InvalidBaseName};
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresBases;
-pub use settings::Settings;
+pub use settings::BaseSettings;
 pub use split::{Chunk, split};
-pub use writer::{Added, Room, Writer};
+pub use writer::{AddOutcome, BaseWriter, ReclaimSpace};

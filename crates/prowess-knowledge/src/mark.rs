@@ -1,15 +1,15 @@
-//! Which commit was seen, and whether there is a later one.
+//! Detects whether there is a new commit.
 
 use std::io;
 use std::path::PathBuf;
 
-/// The engine's list of what is committed. Every commit puts a new file in its place by renaming.
-pub(crate) struct Mark {
+/// Identifies tantivy's metadata file of a commit. Every commit replaces the file by renaming.
+pub(crate) struct CommitMarker {
     path: PathBuf,
-    /// Its device and number.
+    /// Its device and inode number.
     #[cfg(unix)]
     number: (u64, u64),
-    /// As long as it is open, no other file can have its number.
+    /// Kept open so that no other file can get its inode number.
     #[cfg(unix)]
     _file: std::fs::File,
     #[cfg(not(unix))]
@@ -17,14 +17,14 @@ pub(crate) struct Mark {
 }
 
 #[cfg(unix)]
-impl Mark {
-    /// The list that is there now.
+impl CommitMarker {
+    /// The marker of the current commit.
     pub(crate) fn of(path: PathBuf) -> io::Result<Self> {
         let file = std::fs::File::open(&path)?;
         Ok(Self { path, number: number(&file.metadata()?), _file: file })
     }
 
-    /// Whether it is still the same. Searches ask each time, and reading the list takes ten times as long.
+    /// Whether the commit is still the latest. Every search checks it; reading the file would take ten times as long.
     pub(crate) fn is_latest(&self) -> io::Result<bool> {
         Ok(number(&std::fs::metadata(&self.path)?) == self.number)
     }
@@ -36,16 +36,16 @@ fn number(metadata: &std::fs::Metadata) -> (u64, u64) {
     (metadata.dev(), metadata.ino())
 }
 
-/// Elsewhere files have no number that the standard library knows.
+/// Other systems: the standard library has no inode numbers there.
 #[cfg(not(unix))]
-impl Mark {
-    /// The list that is there now.
+impl CommitMarker {
+    /// The marker of the current commit.
     pub(crate) fn of(path: PathBuf) -> io::Result<Self> {
         let bytes = std::fs::read(&path)?;
         Ok(Self { path, bytes })
     }
 
-    /// Whether it is still the same.
+    /// Whether the commit is still the latest.
     pub(crate) fn is_latest(&self) -> io::Result<bool> {
         Ok(std::fs::read(&self.path)? == self.bytes)
     }

@@ -1,19 +1,19 @@
-//! The bases that are open: bounded in number and size, those that were used last.
+//! A cache of open knowledge bases, limited in number and size; the least recently used is closed first.
 
 use std::num::NonZero;
 use std::sync::Arc;
 
 use lru::LruCache;
 
-use crate::base::Base;
+use crate::base::KnowledgeBase;
 use crate::name::BaseName;
 
-/// What may be open at a time.
+/// Limits on open knowledge bases.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OpenLimits {
-    /// Bases. Each has a few descriptors and mapped files.
+    /// Maximum number. Each has a few file descriptors and mapped files.
     pub(crate) count: NonZero<usize>,
-    /// Bytes of their files, which are mapped and count as memory of the process once they are read.
+    /// Maximum size of their files in bytes, which are mapped and count as memory of the process once they are read.
     pub(crate) bytes: u64,
 }
 
@@ -22,11 +22,11 @@ impl OpenLimits {
         Self { count: NonZero::new(64).expect("it is not zero"), bytes: 8 << 30 };
 }
 
-/// Bases by name. The one that was not used for the longest time is closed first; whoever searches in it keeps it open
-/// until the search has ended.
+/// Open knowledge bases by name. The least recently used is closed first; a search keeps it open until it has
+/// ended.
 pub(crate) struct OpenBases {
     limits: OpenLimits,
-    bases: LruCache<BaseName, Arc<Base>>,
+    bases: LruCache<BaseName, Arc<KnowledgeBase>>,
     bytes: u64,
 }
 
@@ -35,9 +35,9 @@ impl OpenBases {
         Self { limits, bases: LruCache::unbounded(), bytes: 0 }
     }
 
-    /// The base, if it is open and still there: one that was removed or rewritten by another process has lost the folder of
-    /// its data, and is closed.
-    pub(crate) fn get(&mut self, name: &BaseName) -> Option<Arc<Base>> {
+    /// The knowledge base, if it is open and current. One that another process removed or rewrote has lost its data folder
+    /// and is closed.
+    pub(crate) fn get(&mut self, name: &BaseName) -> Option<Arc<KnowledgeBase>> {
         let base = Arc::clone(self.bases.get(name)?);
         if base.data.is_dir() {
             return Some(base);
@@ -46,9 +46,9 @@ impl OpenBases {
         None
     }
 
-    /// Keeps a base open, and closes others where there are too many. A base that is larger than everything that may be
-    /// open is kept alone.
-    pub(crate) fn insert(&mut self, name: BaseName, base: Arc<Base>) {
+    /// Keeps a knowledge base open, and closes others if there are too many. One that exceeds the size limit alone is
+    /// kept as the only one.
+    pub(crate) fn insert(&mut self, name: BaseName, base: Arc<KnowledgeBase>) {
         self.remove(&name);
         self.bytes += base.opened_bytes();
         self.bases.put(name, base);

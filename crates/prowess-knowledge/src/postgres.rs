@@ -1,7 +1,7 @@
-//! Bases in Postgres with pgvector: for those who keep their vectors in a database already.
+//! Knowledge bases in Postgres with pgvector, for users who already have such a database.
 //!
-//! The same chunks, the same words and the same fusion as on disk; what differs is where they lie. Words are ranked by
-//! BM25 in SQL, because the ranking of Postgres itself knows no inverse document frequency. Every search is exact.
+//! Chunks, words and fusion are the same as on disk; only the storage differs. Words are ranked by
+//! BM25 in SQL, because the ranking of Postgres has no inverse document frequency. Every search is exact.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,17 +12,17 @@ use serde_json::Value;
 
 use crate::analyze;
 use crate::blocking;
-use crate::document::Document;
-use crate::embed::{Embedder, Stamp};
+use crate::document::KnowledgeDocument;
+use crate::embed::{Embedder, EmbedderIdentity};
 use crate::error::BaseError;
 use crate::fusion::fuse;
 use crate::language::Language;
 use crate::name::BaseName;
 use crate::schema::field_term;
 use crate::search::{FUSED, MOST_PASSAGES};
-use crate::settings::Settings;
+use crate::settings::BaseSettings;
 use crate::split::split;
-use crate::writer::{Added, titled};
+use crate::writer::{AddOutcome, titled};
 
 const TABLES: &str = "
 create extension if not exists vector;
@@ -45,7 +45,7 @@ create table if not exists prowess_words (
 create index if not exists prowess_words_of_chunk on prowess_words (chunk);
 ";
 
-/// The numbers are those of the engine on disk: k1 = 1.2, b = 0.75.
+/// The search by words, with the parameters of the index on disk: k1 = 1.2, b = 0.75.
 const BY_WORDS: &str = "
 with asked as (select word, count(*)::float8 as asked from unnest($2::text[]) as word group by word),
     chunks as (
@@ -70,7 +70,7 @@ where base = $1 and fields @> $2 and embedding <=> $3::text::vector < 1
 order by embedding <=> $3::text::vector, address, id
 limit $4";
 
-/// Bases in a database. Copies share a connection.
+/// Knowledge bases in a database. Clones share a connection.
 #[derive(Clone)]
 pub struct PostgresBases {
     shared: Arc<Shared>,
@@ -83,8 +83,8 @@ struct Shared {
 }
 
 impl PostgresBases {
-    /// The bases of a database, whose tables are made when they are not there. `address` is what `libpq` takes, such as
-    /// `host=/run/postgresql dbname=prowess`. The connection is not encrypted: use a socket, or a tunnel.
+    /// Connects to a database and creates missing tables. `address` is a `libpq` connection string, such as
+    /// `host=/run/postgresql dbname=prowess`. The connection is not encrypted: use a socket or a tunnel.
     pub fn connect(address: &str, embedder: Arc<dyn Embedder>) -> Result<Self, BaseError> {
         let config: Config = address.parse().map_err(|error| database(&error))?;
         let client = Mutex::new(None);
@@ -93,7 +93,7 @@ impl PostgresBases {
         Ok(bases)
     }
 
-    /// Makes an empty base.
+    /// Creates an empty knowledge base.
     pub fn create(&self, name: &BaseName, language: Language) -> Result<(), BaseError> {
         let stamp = self.shared.embedder.stamp();
         let (id, dimension) = (stamp.source.id(), dimension(stamp));
@@ -111,11 +111,15 @@ impl PostgresBases {
         })
     }
 
-    /// Adds a document, or replaces the one of its name when it differs.
-    pub fn add(&self, name: &BaseName, document: &Document) -> Result<Added, BaseError> {
+    /// Adds a document, or replaces the one with the same name if it differs.
+    pub fn add(
+        &self,
+        name: &BaseName,
+        document: &KnowledgeDocument,
+    ) -> Result<AddOutcome, BaseError> {
         let chunks = split(&document.text);
         if chunks.is_empty() {
-            return Err(BaseError::TooMuch(format!("`{}` holds no text", document.id)));
+            return Err(BaseError::TooMuch(format!("`{}` contains no text", document.id)));
         }
         let texts: Vec<&str> =
             chunks.iter().map(|chunk| &document.text[chunk.range.clone()]).collect();
@@ -134,7 +138,7 @@ impl PostgresBases {
                 .map_err(|error| database(&error))?;
             let before: Option<String> = before.map(|row| row.get(0));
             if before.as_ref() == Some(&document.digest) {
-                return Ok(Added::Same);
+                return Ok(AddOutcome::Same);
             }
             let borrowed: Vec<&str> = found.iter().map(AsRef::as_ref).collect();
             let vectors = self.shared.embedder.embed(&borrowed)?;
@@ -189,11 +193,11 @@ impl PostgresBases {
             };
             write(&mut transaction).map_err(|error| database(&error))?;
             transaction.commit().map_err(|error| database(&error))?;
-            Ok(if before.is_some() { Added::Updated } else { Added::New })
+            Ok(if before.is_some() { AddOutcome::Updated } else { AddOutcome::New })
         })
     }
 
-    /// Takes a document away; says whether it was there.
+    /// Removes a document; returns whether it existed.
     pub fn remove(&self, name: &BaseName, id: &str) -> Result<bool, BaseError> {
         self.with(|client| {
             let removed = client.execute(
@@ -204,7 +208,7 @@ impl PostgresBases {
         })
     }
 
-    /// The passages of a base that fit a question best.
+    /// Finds the passages of a knowledge base that match a query best.
     pub fn search_now(&self, base: &str, query: &Query) -> Result<Vec<Passage>, BaseError> {
         let most = query.top_k.min(MOST_PASSAGES);
         if most == 0 {
@@ -230,7 +234,7 @@ impl PostgresBases {
                     rows.iter().map(|row| row.get(0)).collect()
                 };
                 let by_words = transaction.query(BY_WORDS, &[&base, &words, &filters, &depth])?;
-                // A question without a direction is at no angle to anything.
+                // A zero vector has no cosine similarity to anything.
                 let has_direction = vector.iter().any(|number| *number != 0.0);
                 let by_vectors = if has_direction {
                     let vector = literal(&vector);
@@ -269,8 +273,8 @@ impl PostgresBases {
         transaction: &mut Transaction<'_>,
         name: &str,
         usage: Use,
-    ) -> Result<Settings, BaseError> {
-        // One writer at a time, as on disk; readers wait for nobody.
+    ) -> Result<BaseSettings, BaseError> {
+        // One writer at a time, as on disk; readers don't wait.
         let lock = if usage == Use::Write { " for update" } else { "" };
         let question = format!(
             "select language, embedder, dimension from prowess_bases where name = $1{lock}"
@@ -290,10 +294,10 @@ impl PostgresBases {
         let language = language
             .parse()
             .map_err(|error| BaseError::TooMuch(format!("base `{name}`: {error}")))?;
-        Ok(Settings { language, embedder: Some(stamp.clone()) })
+        Ok(BaseSettings { language, embedder: Some(stamp.clone()) })
     }
 
-    /// Does something with the connection, which is made when there is none.
+    /// Runs a function with the connection, which is established if necessary.
     fn with<T>(
         &self,
         work: impl FnOnce(&mut Client) -> Result<T, BaseError>,
@@ -324,13 +328,13 @@ enum Use {
     Write,
 }
 
-/// What the database says, with what it says about its causes.
+/// Converts an error of the database, with its causes.
 fn database(error: &postgres::Error) -> BaseError {
     let reason = error.as_db_error().map_or_else(|| error.to_string(), ToString::to_string);
     BaseError::Database { reason }
 }
 
-fn dimension(stamp: &Stamp) -> i32 {
+fn dimension(stamp: &EmbedderIdentity) -> i32 {
     i32::try_from(stamp.dimension).unwrap_or(i32::MAX)
 }
 
@@ -342,7 +346,7 @@ fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or_default()
 }
 
-/// A vector as pgvector reads it.
+/// Formats a vector for pgvector.
 fn literal(vector: &[f32]) -> String {
     let numbers: Vec<String> = vector.iter().map(ToString::to_string).collect();
     format!("[{}]", numbers.join(","))

@@ -1,5 +1,5 @@
-//! The index: one entry per chunk. It holds words and numbers; texts stay in the journal, so that what is cited is
-//! what was read.
+//! The schema of the index: one entry per chunk. It contains words and numbers; texts stay in the journal, so that
+//! citations are exact.
 
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, STRING, Schema, TextFieldIndexing, TextOptions,
@@ -20,18 +20,18 @@ pub(crate) const VECTOR: &str = "vector";
 /// The fields of an entry.
 #[derive(Clone, Copy)]
 pub(crate) struct Fields {
-    /// The document's name.
+    /// The name of the document.
     pub(crate) doc: Field,
-    /// The place in the document, counted from 0.
+    /// The position in the document, from 0.
     pub(crate) chunk: Field,
-    /// Where the document's record begins in the journal of texts.
+    /// The offset of the document's record in the journal of texts.
     pub(crate) record: Field,
-    /// Where the document's text begins there.
+    /// The offset of the document's text there.
     pub(crate) at: Field,
-    /// The bytes of the text.
+    /// The byte range in the text.
     pub(crate) start: Field,
     pub(crate) end: Field,
-    /// The page, counted from 1.
+    /// The page, from 1.
     pub(crate) page: Field,
     /// The first eight bytes of the chunk's address.
     pub(crate) key: Field,
@@ -45,7 +45,7 @@ pub(crate) struct Fields {
 
 pub(crate) fn schema() -> (Schema, Fields) {
     let mut schema = Schema::builder();
-    // A question is a set of words here, so that their positions would only take room.
+    // A query is a set of words, so positions are not needed.
     let words = TextOptions::default().set_indexing_options(
         TextFieldIndexing::default()
             .set_tokenizer(analyze::NAME)
@@ -67,7 +67,7 @@ pub(crate) fn schema() -> (Schema, Fields) {
     (schema.build(), fields)
 }
 
-/// A field of a document as the index has it.
+/// The index term of a document's field.
 pub(crate) fn field_term(name: &str, value: &str) -> String {
     format!("{name}={value}")
 }

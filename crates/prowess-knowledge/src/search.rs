@@ -1,4 +1,4 @@
-//! A question to passages: words, vectors, and both together.
+//! Searches: by words, by vectors, and by both.
 
 use prowess_core::{Passage, Query};
 use serde_json::Value;
@@ -7,26 +7,26 @@ use tantivy::query::{AllQuery, BooleanQuery, ConstScoreQuery, Occur, TermQuery};
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, Score, Term};
 
-use crate::base::{Base, Seen};
+use crate::base::{CommitView, KnowledgeBase};
 use crate::embed::Embedder;
 use crate::error::BaseError;
 use crate::fusion::fuse;
 use crate::schema::{DOC, field_term};
 use crate::vectors::Nearest;
 
-/// What comes back at most, whatever was asked for.
+/// Maximum number of passages, whatever was requested.
 pub(crate) const MOST_PASSAGES: usize = 1000;
-/// How far a search looks for passages that differ.
+/// Maximum number of candidates when skipping duplicates.
 const MOST_LOOKED_AT: usize = 4 * MOST_PASSAGES;
-/// How deep two rankings are fused.
+/// Length of the rankings that are fused.
 pub(crate) const FUSED: usize = 100;
-/// A question is cut here; callers cut earlier (AFL §6: 500 characters).
+/// Maximum size of a query in bytes; callers truncate earlier (AFL §6: 500 characters).
 const MOST_QUESTION_BYTES: usize = 1 << 16;
 
-/// What a search goes by.
+/// What a search is based on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Means {
-    /// Words, and vectors where there are some.
+pub(crate) enum SearchMode {
+    /// Words, and vectors if there are any.
     All,
     Words,
     Vectors,
@@ -34,23 +34,27 @@ pub(crate) enum Means {
 
 type Ranking = Vec<(Score, DocAddress)>;
 
-pub(crate) fn search(base: &Base, query: &Query, means: Means) -> Result<Vec<Passage>, BaseError> {
+pub(crate) fn search(
+    base: &KnowledgeBase,
+    query: &Query,
+    means: SearchMode,
+) -> Result<Vec<Passage>, BaseError> {
     base.look(|seen| search_seen(base, seen, query, means))
 }
 
 fn search_seen(
-    base: &Base,
-    seen: &Seen,
+    base: &KnowledgeBase,
+    seen: &CommitView,
     query: &Query,
-    means: Means,
+    means: SearchMode,
 ) -> Result<Vec<Passage>, BaseError> {
     let most = query.top_k.min(MOST_PASSAGES);
     if most == 0 {
         return Ok(Vec::new());
     }
     let text = &query.text[..query.text.floor_char_boundary(MOST_QUESTION_BYTES)];
-    let embedder = if means == Means::Words { None } else { base.embedder()? };
-    // Equal chunks are left out, so that more may have to be looked at than come back; mostly there are none.
+    let embedder = if means == SearchMode::Words { None } else { base.embedder()? };
+    // Duplicate chunks are skipped, so more candidates than results may be needed; usually there are none.
     let mut depth = most;
     loop {
         let ranking = rank(base, seen, query, text, embedder.map(AsRef::as_ref), means, depth)?;
@@ -64,16 +68,16 @@ fn search_seen(
 }
 
 fn rank(
-    base: &Base,
-    seen: &Seen,
+    base: &KnowledgeBase,
+    seen: &CommitView,
     query: &Query,
     text: &str,
     embedder: Option<&dyn Embedder>,
-    means: Means,
+    means: SearchMode,
     depth: usize,
 ) -> Result<Vec<(DocAddress, f64)>, BaseError> {
     match (embedder, means) {
-        (Some(embedder), Means::All) => {
+        (Some(embedder), SearchMode::All) => {
             let depth = depth.max(FUSED);
             let words = by_words(base, seen, text, query, depth)?;
             let vectors = by_vectors(base, seen, embedder, text, query, depth)?;
@@ -82,11 +86,13 @@ fn rank(
             };
             Ok(fuse(&[&addresses(words), &addresses(vectors)]))
         }
-        (Some(embedder), Means::Words | Means::Vectors) => {
+        (Some(embedder), SearchMode::Words | SearchMode::Vectors) => {
             Ok(scored(by_vectors(base, seen, embedder, text, query, depth)?))
         }
-        (None, Means::Vectors) => Ok(Vec::new()),
-        (None, Means::All | Means::Words) => Ok(scored(by_words(base, seen, text, query, depth)?)),
+        (None, SearchMode::Vectors) => Ok(Vec::new()),
+        (None, SearchMode::All | SearchMode::Words) => {
+            Ok(scored(by_words(base, seen, text, query, depth)?))
+        }
     }
 }
 
@@ -94,10 +100,10 @@ fn scored(ranking: Ranking) -> Vec<(DocAddress, f64)> {
     ranking.into_iter().map(|(score, address)| (address, f64::from(score))).collect()
 }
 
-/// BM25 over the words of the question: a passage need not have all of them.
+/// Ranks by BM25 over the words of the query; a passage need not contain all of them.
 fn by_words(
-    base: &Base,
-    seen: &Seen,
+    base: &KnowledgeBase,
+    seen: &CommitView,
     text: &str,
     query: &Query,
     depth: usize,
@@ -124,11 +130,11 @@ fn by_words(
     Ok(ranking)
 }
 
-/// The nearest vectors. Every row is looked at; that is exact, and reads 26 MB for a hundred thousand chunks of 256
-/// numbers.
+/// Ranks by the nearest vectors. It scans every row, which is exact, and reads 26 MB for a hundred thousand chunks of
+/// 256 dimensions.
 fn by_vectors(
-    base: &Base,
-    seen: &Seen,
+    base: &KnowledgeBase,
+    seen: &CommitView,
     embedder: &dyn Embedder,
     text: &str,
     query: &Query,
@@ -145,8 +151,8 @@ fn by_vectors(
     Ok(ranking)
 }
 
-/// Documents with all the wanted fields. It takes no part in the score.
-fn filter(base: &Base, query: &Query) -> Option<Box<dyn tantivy::query::Query>> {
+/// The filter by fields. It does not affect the score.
+fn filter(base: &KnowledgeBase, query: &Query) -> Option<Box<dyn tantivy::query::Query>> {
     if query.filters.is_empty() {
         return None;
     }
@@ -155,7 +161,7 @@ fn filter(base: &Base, query: &Query) -> Option<Box<dyn tantivy::query::Query>> 
             Value::String(text) => text.clone(),
             other => other.to_string(),
         };
-        // Names of documents have a field of their own, by which they are replaced.
+        // Names of documents have their own field, which is used for replacing them.
         let term = if name == DOC {
             Term::from_field_text(base.fields.doc, &value)
         } else {
@@ -167,9 +173,9 @@ fn filter(base: &Base, query: &Query) -> Option<Box<dyn tantivy::query::Query>> 
     Some(Box::new(ConstScoreQuery::new(Box::new(BooleanQuery::new(terms.collect())), 0.0)))
 }
 
-/// The engine orders equals by their place in its files, which depends on when they were written. What they say does
-/// not.
-fn settle_ties(seen: &Seen, ranking: &mut Ranking) {
+/// Orders entries with equal scores by content. Tantivy orders them by position in its files, which depends on when
+/// they were written.
+fn settle_ties(seen: &CommitView, ranking: &mut Ranking) {
     let is_tied = |pair: &[(Score, DocAddress)]| pair[0].0.total_cmp(&pair[1].0).is_eq();
     if !ranking.windows(2).any(is_tied) {
         return;
@@ -185,10 +191,10 @@ fn settle_ties(seen: &Seen, ranking: &mut Ranking) {
     *ranking = keyed.into_iter().map(|(score, _, address)| (score, address)).collect();
 }
 
-/// The best passages with their texts, each text once.
+/// The best passages with their texts, without duplicates.
 fn passages(
-    base: &Base,
-    seen: &Seen,
+    base: &KnowledgeBase,
+    seen: &CommitView,
     ranking: Vec<(DocAddress, f64)>,
     most: usize,
 ) -> Result<Vec<Passage>, BaseError> {

@@ -1,29 +1,29 @@
-//! What is decided when a base is made, in `base.json`.
+//! The settings of a knowledge base, in `base.json`.
 
 use std::fs;
 use std::path::Path;
 
-use prowess_files::whole::{self, WriteOptions};
+use prowess_files::atomic::{self, WriteOptions};
 use serde_json::{Value, json};
 
-use crate::embed::{Source, Stamp};
+use crate::embed::{EmbedderIdentity, EmbedderSource};
 use crate::error::BaseError;
 use crate::language::Language;
 
 pub(crate) const FILE: &str = "base.json";
 const VERSION: u64 = 1;
 
-/// What is decided when a base is made.
+/// The settings of a knowledge base, chosen when it is created.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// Picks the stemmer.
+pub struct BaseSettings {
+    /// The language, which selects the stemmer.
     pub language: Language,
-    /// Whose vectors the base has.
-    pub embedder: Option<Stamp>,
+    /// The embedder of its vectors.
+    pub embedder: Option<EmbedderIdentity>,
 }
 
-/// The settings, and the folder that holds the data now.
-pub(crate) fn read(folder: &Path) -> Result<(Settings, u64), BaseError> {
+/// Reads the settings and the current generation of the data.
+pub(crate) fn read(folder: &Path) -> Result<(BaseSettings, u64), BaseError> {
     let path = folder.join(FILE);
     let text = fs::read_to_string(&path).map_err(BaseError::io("read", &path))?;
     let damaged =
@@ -42,27 +42,31 @@ pub(crate) fn read(folder: &Path) -> Result<(Settings, u64), BaseError> {
         Value::Null => None,
         embedder => Some(stamp(embedder).ok_or_else(|| damaged("its `embedder` is not valid"))?),
     };
-    Ok((Settings { language, embedder }, generation))
+    Ok((BaseSettings { language, embedder }, generation))
 }
 
-fn stamp(value: &Value) -> Option<Stamp> {
+fn stamp(value: &Value) -> Option<EmbedderIdentity> {
     let text = |name: &str| value[name].as_str().map(str::to_owned);
     let source = match value["kind"].as_str()? {
-        "table" => Source::Table { digest: text("digest")? },
-        "endpoint" => Source::Endpoint { url: text("url")?, model: text("model")? },
+        "table" => EmbedderSource::Table { digest: text("digest")? },
+        "endpoint" => EmbedderSource::Endpoint { url: text("url")?, model: text("model")? },
         _ => return None,
     };
     let dimension = usize::try_from(value["dimension"].as_u64()?).ok()?;
-    Some(Stamp { source, dimension })
+    Some(EmbedderIdentity { source, dimension })
 }
 
-/// Writes the settings; a reader sees the old ones or the new ones, never half.
-pub(crate) fn write(folder: &Path, settings: &Settings, generation: u64) -> Result<(), BaseError> {
+/// Writes the settings atomically.
+pub(crate) fn write(
+    folder: &Path,
+    settings: &BaseSettings,
+    generation: u64,
+) -> Result<(), BaseError> {
     let embedder = settings.embedder.as_ref().map(|stamp| match &stamp.source {
-        Source::Table { digest } => {
+        EmbedderSource::Table { digest } => {
             json!({ "kind": "table", "digest": digest, "dimension": stamp.dimension })
         }
-        Source::Endpoint { url, model } => {
+        EmbedderSource::Endpoint { url, model } => {
             json!({ "kind": "endpoint", "url": url, "model": model, "dimension": stamp.dimension })
         }
     });
@@ -73,6 +77,6 @@ pub(crate) fn write(folder: &Path, settings: &Settings, generation: u64) -> Resu
         "embedder": embedder,
     });
     let path = folder.join(FILE);
-    whole::write(&path, format!("{value:#}\n").as_bytes(), WriteOptions::PRIVATE)
+    atomic::write(&path, format!("{value:#}\n").as_bytes(), WriteOptions::PRIVATE)
         .map_err(BaseError::io("write", &path))
 }

@@ -1,4 +1,4 @@
-//! A text to chunks: whole sentences where they fit, with some overlap, each with its exact bytes.
+//! Splits a text into chunks: whole sentences where possible, with some overlap, each with its exact byte range.
 
 mod ascii;
 
@@ -7,28 +7,28 @@ use std::ops::Range;
 use sha2::{Digest as _, Sha256};
 use unicode_segmentation::UnicodeSegmentation as _;
 
-/// Part of every chunk's address. A change of how texts are cut changes it, and documents are cut anew when they are
+/// The version of the splitter, part of every chunk's address: after a change, documents are split again when they are
 /// next added.
 pub(crate) const VERSION: u32 = 1;
 
-/// 512 tokens, as seed 002's system has them, at four characters each.
+/// Maximum size of a chunk: 512 tokens as in Agent Flow Lite, at four characters each.
 const MOST_WEIGHT: usize = 2048;
-/// 50 tokens of the chunk before.
+/// Overlap with the previous chunk: 50 tokens.
 const OVERLAP_WEIGHT: usize = 200;
 
-/// A part of a text.
+/// A chunk of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// Its bytes in the text.
+    /// The byte range in the text.
     pub range: Range<usize>,
-    /// Its address: of the text without differences in blanks, and of the way texts are cut.
+    /// The address: a hash of the text with normalised whitespace and of the splitter's version.
     pub address: [u8; 32],
 }
 
-/// Cuts a text. Every letter of it is in a chunk, none begins or ends with a blank, and none is empty.
+/// Splits a text. Every letter is in a chunk; no chunk is empty or begins or ends with whitespace.
 pub fn split(text: &str) -> Vec<Chunk> {
     let sentences = sentences(text);
-    // Blanks between two sentences count, so that a chunk of few words and a million blanks can't be.
+    // Whitespace between sentences counts, so that a chunk can't consist of a million spaces.
     let with_blanks = |index: usize| {
         let gap = sentences[index - 1].range.end..sentences[index].range.start;
         sentences[index].weight + weight(&text[gap])
@@ -47,7 +47,7 @@ pub fn split(text: &str) -> Vec<Chunk> {
         if end == sentences.len() {
             break;
         }
-        // The last sentences are repeated in the next chunk, as long as there is room for something new.
+        // The last sentences are repeated in the next chunk, as long as there is room for new text.
         let room = OVERLAP_WEIGHT.min(MOST_WEIGHT.saturating_sub(with_blanks(end)));
         let mut repeated = 0;
         let mut next = end;
@@ -62,7 +62,7 @@ pub fn split(text: &str) -> Vec<Chunk> {
 
 /// The address of a chunk's text.
 pub(crate) fn address(text: &str) -> [u8; 32] {
-    // In one piece, because telling the hash about each word takes longer than hashing them.
+    // In one piece, because a hasher call per word takes longer than the hashing itself.
     let mut words = Vec::with_capacity(text.len() + 5);
     words.extend_from_slice(&VERSION.to_le_bytes());
     for word in text.split_whitespace() {
@@ -75,7 +75,7 @@ pub(crate) fn address(text: &str) -> [u8; 32] {
 /// The first sentence of a text.
 pub(crate) fn first_sentence(text: &str) -> Option<Range<usize>> {
     let start = text.len() - text.trim_start().len();
-    // Enough for any sentence that a caller would take.
+    // Long enough for any sentence that a caller uses.
     let end = text.floor_char_boundary(start.saturating_add(MOST_WEIGHT));
     sentences(&text[..end]).into_iter().next().map(|sentence| sentence.range)
 }
@@ -85,12 +85,12 @@ struct Sentence {
     weight: usize,
 }
 
-/// The sentences of a text without the blanks around them, long ones in pieces.
+/// The sentences of a text, trimmed; long ones are split.
 fn sentences(text: &str) -> Vec<Sentence> {
     let mut sentences = Vec::new();
     for paragraph in paragraphs(text) {
-        // Lines of a paragraph belong together, but a line break ends a sentence for the algorithm of Unicode (UAX 29).
-        // A blank has the same length, so that places stay what they are.
+        // A paragraph may span lines, but a line break ends a sentence for the Unicode algorithm (UAX 29).
+        // A space has the same length, so positions do not change.
         let flowing = text[paragraph.clone()].replace(['\n', '\r'], " ");
         let mut begin = 0;
         for end in sentence_ends(&flowing) {
@@ -104,7 +104,7 @@ fn sentences(text: &str) -> Vec<Sentence> {
     sentences
 }
 
-/// Where the sentences of a text without line breaks end.
+/// The ends of the sentences in a text without line breaks.
 fn sentence_ends(text: &str) -> Vec<usize> {
     if text.is_ascii() {
         return ascii::sentence_ends(text.as_bytes());
@@ -113,7 +113,7 @@ fn sentence_ends(text: &str) -> Vec<usize> {
     sentences.map(|(at, sentence)| at + sentence.len()).collect()
 }
 
-/// Runs of lines between empty ones.
+/// The paragraphs: runs of lines between empty ones.
 fn paragraphs(text: &str) -> Vec<Range<usize>> {
     let mut paragraphs = Vec::new();
     let mut begin = None;
@@ -133,11 +133,11 @@ fn paragraphs(text: &str) -> Vec<Range<usize>> {
     paragraphs
 }
 
-/// A sentence, or pieces of one that alone is too much. They end at a line break or a blank where there is one in their
+/// Adds a sentence, split if it is too long. Pieces end at a line break or a space if there is one in their
 /// second half.
 fn push_pieces(text: &str, mut range: Range<usize>, sentences: &mut Vec<Sentence>) {
     loop {
-        // No further than what fits: a file may be one word of many megabytes.
+        // No further than the limit: a file may be one word of many megabytes.
         let mut fits = range.start;
         let mut sum = 0;
         if range.len() <= MOST_WEIGHT && text[range.clone()].is_ascii() {
@@ -171,7 +171,7 @@ fn push_pieces(text: &str, mut range: Range<usize>, sentences: &mut Vec<Sentence
     }
 }
 
-/// Without the blanks before it. The end is one already.
+/// Trims the start of a range; its end is trimmed already.
 fn trimmed_start(text: &str, range: Range<usize>) -> Range<usize> {
     let part = &text[range.clone()];
     range.start + (part.len() - part.trim_start().len())..range.end
@@ -187,7 +187,7 @@ fn weight(text: &str) -> usize {
     text.chars().map(weight_of).sum()
 }
 
-/// A character of a script such as Chinese is about a token; of other scripts four letters are.
+/// The weight of a character: about a token in scripts such as Chinese, a quarter of one in others.
 fn weight_of(character: char) -> usize {
     if u32::from(character) >= 0x2E80 { 4 } else { 1 }
 }

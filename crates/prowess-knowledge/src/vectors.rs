@@ -1,7 +1,7 @@
-//! The file of vectors: a head with a stamp, then rows. A number takes one byte.
+//! The file of vectors: a header, then rows. Each number takes one byte.
 //!
-//! A row is the direction of a vector, scaled so that its largest number is 127; that keeps the order of neighbours (see
-//! the figures in `docs/design/knowledge.md`) and makes a search read a quarter of what single precision would.
+//! A row is a vector scaled so that its largest number is 127. This preserves the order of neighbours (see
+//! `docs/design/knowledge.md`), and a search reads a quarter of what single precision would need.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -15,17 +15,17 @@ use tantivy::columnar::Column;
 use tantivy::directory::{Directory as _, MmapDirectory, OwnedBytes};
 use tantivy::{DocAddress, DocId, Score, SegmentOrdinal, SegmentReader};
 
-use crate::embed::Stamp;
+use crate::embed::EmbedderIdentity;
 use crate::error::BaseError;
 use crate::schema;
 
 pub(crate) const FILE: &str = "vectors";
-/// A head is as long as this, so that rows begin at a round place.
+/// Size of the header in bytes, so that rows are aligned.
 pub(crate) const HEAD: usize = 64;
 const MAGIC: &[u8; 8] = b"PRWVEC\x001";
 
-/// The head of a file of vectors.
-pub(crate) fn head(stamp: &Stamp) -> [u8; HEAD] {
+/// The header of a file of vectors.
+pub(crate) fn head(stamp: &EmbedderIdentity) -> [u8; HEAD] {
     let mut head = [0; HEAD];
     head[..8].copy_from_slice(MAGIC);
     head[8..16].copy_from_slice(&(stamp.dimension as u64).to_le_bytes());
@@ -33,18 +33,18 @@ pub(crate) fn head(stamp: &Stamp) -> [u8; HEAD] {
     head
 }
 
-/// The bytes of a row.
+/// The size of a row, in bytes.
 pub(crate) fn row_bytes(dimension: usize) -> usize {
     4 + dimension
 }
 
-/// The bytes of a row in the file.
+/// The byte range of a row in the file.
 pub(crate) fn place(row: u64, row_bytes: usize) -> Option<Range<u64>> {
     let begin = row.checked_mul(row_bytes as u64)?.checked_add(HEAD as u64)?;
     Some(begin..begin.checked_add(row_bytes as u64)?)
 }
 
-/// A vector as a row: a number that gives it length one, then its numbers.
+/// Writes a vector as a row: a scale that normalises it, then its numbers.
 pub(crate) fn row(vector: &[f32]) -> Vec<u8> {
     let (scale, numbers) = quantised(vector);
     let mut row = Vec::with_capacity(row_bytes(vector.len()));
@@ -53,7 +53,7 @@ pub(crate) fn row(vector: &[f32]) -> Vec<u8> {
     row
 }
 
-/// Whole numbers up to 127, and what makes their length one. A vector without a direction has scale 0.
+/// Quantises a vector to integers up to 127, with the scale that normalises it. A zero vector has scale 0.
 fn quantised(vector: &[f32]) -> (f32, Vec<i8>) {
     let largest = vector.iter().fold(0.0_f32, |largest, number| largest.max(number.abs()));
     if largest == 0.0 || !largest.is_finite() || vector.iter().any(|number| number.is_nan()) {
@@ -68,7 +68,7 @@ fn quantised(vector: &[f32]) -> (f32, Vec<i8>) {
     (1.0 / length, numbers)
 }
 
-/// The rows of a file, mapped into memory.
+/// The rows of a file, memory-mapped.
 #[derive(Clone)]
 pub(crate) struct Rows {
     bytes: OwnedBytes,
@@ -76,11 +76,11 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// The rows that are there now. What is committed later needs a new one.
-    pub(crate) fn open(folder: &Path, stamp: &Stamp) -> Result<Self, BaseError> {
+    /// Maps the current rows. Later commits need a new mapping.
+    pub(crate) fn open(folder: &Path, stamp: &EmbedderIdentity) -> Result<Self, BaseError> {
         let path = folder.join(FILE);
         let damaged = |reason: String| BaseError::Damaged { path: path.clone(), reason };
-        // The engine's folder maps files without a word of `unsafe` here, and a new one knows no earlier mapping.
+        // Tantivy's directory maps files without `unsafe` here; a new one does not reuse an earlier mapping.
         let bytes = MmapDirectory::open(folder)
             .map_err(|error| damaged(error.to_string()))?
             .open_read(Path::new(FILE))
@@ -99,7 +99,7 @@ impl Rows {
     }
 }
 
-/// Finds the chunks whose vectors point where a question does.
+/// Collects the chunks whose vectors are nearest to the query.
 pub(crate) struct Nearest {
     rows: Rows,
     scale: f32,
@@ -125,7 +125,7 @@ pub(crate) struct NearestInSegment {
     found: BinaryHeap<Near>,
 }
 
-/// A chunk and its cosine; the farthest is the greatest, so that it is the first to go.
+/// A chunk and its cosine similarity. The farthest is the greatest, so that a heap drops it first.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) struct Near {
     cosine: f32,
@@ -187,7 +187,7 @@ impl SegmentCollector for NearestInSegment {
         let scale = f32::from_le_bytes(*scale);
         #[expect(clippy::cast_precision_loss, reason = "a cosine needs no more")]
         let cosine = dot(&self.question, numbers) as f32 * scale * self.scale;
-        // A vector at right angles or beyond says that the two have nothing to do with each other.
+        // A cosine of zero or less means that the two are unrelated.
         if cosine <= 0.0 {
             return;
         }
@@ -206,7 +206,7 @@ impl SegmentCollector for NearestInSegment {
     }
 }
 
-/// Sixteen at a time, which the compiler turns into a few instructions.
+/// The dot product, sixteen numbers at a time, which the compiler vectorises.
 fn dot(question: &[i16], numbers: &[u8]) -> i32 {
     let mut sums = [0_i32; 16];
     let mut questions = question.chunks_exact(16);
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn one_byte_a_number_is_enough_for_an_angle() {
+    fn one_byte_per_number_preserves_the_cosine() {
         let wave = |phase: f32| -> Vec<f32> {
             (0_u8..35).map(|at| (f32::from(at) * 0.7 + phase).sin()).collect()
         };
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vector_without_direction_is_near_nothing() {
+    fn a_zero_vector_matches_nothing() {
         for odd in [[0.0, 0.0], [f32::NAN, 1.0], [f32::INFINITY, 1.0]] {
             assert!(cosine(&odd, &[1.0, 1.0]).abs() < f32::EPSILON);
         }

@@ -1,4 +1,4 @@
-//! A base that is written: one process at a time, and nothing counts before it is committed.
+//! A knowledge base open for writing: by one process at a time, with changes visible once committed.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -12,84 +12,84 @@ use tantivy::indexer::NoMergePolicy;
 use tantivy::{IndexWriter, TantivyDocument, Term};
 
 use crate::base::{
-    Base, DocumentRecord, INDEX, TEXTS, check_stamp, create_data, data_folder, head_of, key,
-    record_end,
+    DocumentRecord, INDEX, KnowledgeBase, TEXTS, check_stamp, create_data, data_folder, head_of,
+    key, record_end,
 };
 use crate::committed::{Committed, Content};
-use crate::document::{Document, FIELDS_OF_ALL, FORMAT};
+use crate::document::{FIELDS_OF_ALL, FORMAT, KnowledgeDocument};
 use crate::embed::Embedder;
 use crate::error::BaseError;
 use crate::journal::Journal;
 use crate::name::BaseName;
 use crate::schema::{Fields, field_term};
-use crate::settings::{self, Settings};
+use crate::settings::{self, BaseSettings};
 use crate::split::{Chunk, split};
 use crate::vectors;
 
-/// What the index collects before it writes a segment, per thread.
+/// Memory for indexing per thread, in bytes.
 const MEMORY: usize = 48 << 20;
 const MOST_THREADS: usize = 4;
-/// Texts that go to an embedder together.
+/// Number of texts per request to an embedder.
 const BATCH: usize = 64;
-/// The most characters of a name; the index takes no term above 64 KiB.
+/// Maximum size of a name in bytes; the index accepts terms up to 64 KiB.
 const MOST_ID_BYTES: usize = 4096;
-/// A title counts in every chunk, so that a long one would drown them.
+/// Maximum size of a title in bytes. The title is part of every chunk, so a long one would dominate.
 const MOST_TITLE_BYTES: usize = 512;
 const MOST_FIELDS: usize = 64;
 const MOST_FIELD_BYTES: usize = 4096;
-/// What the engine asks for at least; nothing is added while it forgets.
+/// The minimum memory that tantivy requires; nothing is added while erasing.
 const LEAST_MEMORY: usize = 16 << 20;
-/// Rewriting pays when more than this is no longer used, and more than half of it.
+/// Files are rewritten if more bytes than this are unused, and more than half of them.
 const WASTE: u64 = 1 << 20;
 
-/// What became of a document.
+/// The result of adding a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Added {
-    /// It is new.
+pub enum AddOutcome {
+    /// The document was added.
     New,
-    /// It has replaced an earlier one of its name.
+    /// The document replaced an earlier one of the same name.
     Updated,
-    /// It was there already.
+    /// The document was already present.
     Same,
 }
 
-/// What becomes of a document with the next commit.
+/// A pending change to a document.
 #[derive(Default)]
 struct Change {
-    /// What the last commit has of it.
+    /// The document in the last commit.
     before: Option<Stored>,
-    /// What there will be; `None` when it was removed.
+    /// The document after the next commit; `None` if it was removed.
     after: Option<(Stored, String)>,
-    /// What was added since and is not wanted any more.
+    /// Versions that were added and replaced since the last commit.
     between: Vec<Stored>,
 }
 
-/// Where a document is in the journals.
+/// The location of a document in the journals.
 struct Stored {
     text: Range<u64>,
     rows: Vec<u64>,
 }
 
-/// The only writer of a base. Dropping it forgets what was not committed.
-pub struct Writer {
-    base: Base,
+/// The only writer of a knowledge base. Dropping it discards uncommitted changes.
+pub struct BaseWriter {
+    base: KnowledgeBase,
     folder: PathBuf,
     generation: u64,
     embedder: Option<Arc<dyn Embedder>>,
     engine: IndexWriter,
     texts: Journal,
     vectors: Option<Journal>,
-    /// Bytes of texts that documents are made of, as the last commit has it, and what is to be erased.
+    /// The content of the journals as of the last commit, and the ranges to erase.
     content: Content,
-    /// Whether there is something to be erased that `content` does not list.
+    /// Whether `content` does not list all ranges to erase.
     is_unlisted: bool,
-    /// What was added or removed since the last commit, by names of documents.
+    /// Changes since the last commit, by document name.
     uncommitted: HashMap<String, Change>,
-    /// Held as long as this lives; the system lets go of it when the process ends, however it ends.
+    /// The lock, which the system releases when the process ends, however it ends.
     _lock: File,
 }
 
-impl Writer {
+impl BaseWriter {
     pub(crate) fn open(
         root: &Path,
         name: &BaseName,
@@ -101,13 +101,13 @@ impl Writer {
             return Err(BaseError::Missing { name: name.to_string() });
         }
         let lock = lock(&folder, on_wait)?;
-        // Whoever had the lock may have taken the base away.
+        // The previous holder of the lock may have deleted the knowledge base.
         if !folder.is_dir() {
             return Err(BaseError::Missing { name: name.to_string() });
         }
         let (_, generation) = settings::read(&folder)?;
         remove_other_generations(&folder, generation);
-        let base = Base::open(root, name, embedder.clone())?;
+        let base = KnowledgeBase::open(root, name, embedder.clone())?;
         let embedder = match (&base.settings().embedder, embedder) {
             (None, _) => None,
             (Some(_), Some(embedder)) => Some(embedder),
@@ -117,29 +117,29 @@ impl Writer {
     }
 
     fn of(
-        base: Base,
+        base: KnowledgeBase,
         folder: PathBuf,
         generation: u64,
         embedder: Option<Arc<dyn Embedder>>,
         lock: File,
     ) -> Result<Self, BaseError> {
-        // First, because the engine has a lock of its own: a base that was taken away and made anew while this process
-        // waited has another lock file, and nothing may be cut off before it is sure that nobody else writes.
+        // First, because tantivy has its own lock: a knowledge base that was deleted and created again while this process
+        // waited has another lock file, and nothing may be truncated before it is certain that no other process writes.
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
         let engine: IndexWriter = base
             .index
             .writer_with_num_threads(threads, threads * MEMORY)
             .map_err(BaseError::index(&base.data))?;
-        // The engine names lists of deleted entries by a counter. A process that was killed may have left one of the
-        // name that comes next, and the engine overwrites nothing. What no commit speaks of is removed first.
+        // Tantivy numbers its files of deleted entries. A killed process may have left the file with the
+        // next number, and tantivy never overwrites one. Files that no commit refers to are removed first.
         engine.garbage_collect_files().wait().map_err(BaseError::index(&base.data))?;
         let metas = base.index.load_metas().map_err(BaseError::index(&base.data))?;
         let committed = Committed::parse(metas.payload.as_deref());
-        // Journals are cut to these lengths; an index that has entries and no lengths is not ours.
+        // Journals are truncated to these lengths; an index with entries but without lengths is not ours.
         if committed.texts == 0 && !metas.segments.is_empty() {
             return Err(BaseError::Damaged {
                 path: base.data.join(INDEX),
-                reason: "its last commit does not say how much text belongs to it".to_owned(),
+                reason: "its last commit has no length of the texts".to_owned(),
             });
         }
         let texts = Journal::open(&base.data.join(TEXTS), committed.texts)?;
@@ -175,12 +175,12 @@ impl Writer {
         })
     }
 
-    /// The base as it is committed.
-    pub fn base(&self) -> &Base {
+    /// The knowledge base as of the last commit.
+    pub fn base(&self) -> &KnowledgeBase {
         &self.base
     }
 
-    /// The digest of a document that is there or about to be.
+    /// The digest of a document, including uncommitted ones.
     pub fn digest(&self, id: &str) -> Result<Option<String>, BaseError> {
         if let Some(change) = self.uncommitted.get(id) {
             return Ok(change.after.as_ref().map(|(_, digest)| digest.clone()));
@@ -188,15 +188,15 @@ impl Writer {
         Ok(self.committed(id)?.map(|record| record.digest))
     }
 
-    /// A document as the last commit has it.
+    /// A document as of the last commit.
     pub fn committed(&self, id: &str) -> Result<Option<DocumentRecord>, BaseError> {
         let seen = self.base.seen()?;
         let Some(at) = self.base.find(&seen, id)? else { return Ok(None) };
         Ok(Some(self.base.record(at)?.0))
     }
 
-    /// Adds a document, or replaces the one of its name when it differs.
-    pub fn add(&mut self, document: &Document) -> Result<Added, BaseError> {
+    /// Adds a document, or replaces the one with the same name if it differs.
+    pub fn add(&mut self, document: &KnowledgeDocument) -> Result<AddOutcome, BaseError> {
         let known = match &self.vectors {
             Some(_) => {
                 let seen = self.base.seen()?;
@@ -207,43 +207,43 @@ impl Writer {
         self.add_with(document, known.into_iter().map(|(text, row)| (text, Row::Known(row))))
     }
 
-    /// The same with the rows of texts for which no embedder has to be asked.
+    /// Adds a document with known vector rows for some of its texts.
     fn add_with(
         &mut self,
-        document: &Document,
+        document: &KnowledgeDocument,
         known: impl Iterator<Item = (String, Row)>,
-    ) -> Result<Added, BaseError> {
+    ) -> Result<AddOutcome, BaseError> {
         check_bounds(document)?;
         let before = self.digest(&document.id)?;
         if before.as_ref() == Some(&document.digest) {
-            return Ok(Added::Same);
+            return Ok(AddOutcome::Same);
         }
         let chunks = split(&document.text);
         if chunks.is_empty() {
-            return Err(BaseError::TooMuch(format!("`{}` holds no text", document.id)));
+            return Err(BaseError::TooMuch(format!("`{}` contains no text", document.id)));
         }
         let texts: Vec<&str> =
             chunks.iter().map(|chunk| &document.text[chunk.range.clone()]).collect();
-        // First what can fail for reasons outside, so that a failure leaves the writer as it was.
+        // The steps that can fail for external reasons come first, so that a failure leaves the writer unchanged.
         let rows = self.vectors_of(document, &texts, &known.collect())?;
         if before.is_none() {
-            // Nobody has to look for it once more when it is replaced.
+            // Cached for when it is replaced.
             self.uncommitted.entry(document.id.clone()).or_default();
         }
         match self.put(document, &chunks, rows) {
-            Ok(()) => Ok(if before.is_some() { Added::Updated } else { Added::New }),
+            Ok(()) => Ok(if before.is_some() { AddOutcome::Updated } else { AddOutcome::New }),
             Err(error) => {
-                // The disk is full, or worse. What was written of the document is nobody's.
+                // The disk may be full. The part of the document that was written is unused.
                 self.is_unlisted = true;
                 Err(error)
             }
         }
     }
 
-    /// Writes a document that replaces the one of its name.
+    /// Writes a document, which replaces the one with the same name.
     fn put(
         &mut self,
-        document: &Document,
+        document: &KnowledgeDocument,
         chunks: &[Chunk],
         rows: Vec<Row>,
     ) -> Result<(), BaseError> {
@@ -252,7 +252,7 @@ impl Writer {
         self.texts.append(b"\n")?;
         let rows = self.append_rows(rows)?;
         let fields: Fields = self.base.fields;
-        // One right after the other: what counts as gone is erased.
+        // Without a failure in between: ranges that count as removed are erased.
         self.change(&document.id)?;
         self.engine.delete_term(Term::from_field_text(fields.doc, &document.id));
         let format = field_term(FORMAT, document.format.as_str());
@@ -284,7 +284,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Takes a document away; says whether it was there.
+    /// Removes a document; returns whether it existed.
     pub fn remove(&mut self, id: &str) -> Result<bool, BaseError> {
         if self.digest(id)?.is_none() {
             return Ok(false);
@@ -294,7 +294,7 @@ impl Writer {
         Ok(true)
     }
 
-    /// What becomes of a document: for now, that it is gone.
+    /// The pending change to a document, initially its removal.
     fn change(&mut self, id: &str) -> Result<&mut Change, BaseError> {
         if !self.uncommitted.contains_key(id) {
             let change = Change { before: self.stored(id)?, ..Change::default() };
@@ -305,7 +305,7 @@ impl Writer {
         Ok(change)
     }
 
-    /// Where the last commit has a document.
+    /// The location of a document as of the last commit.
     fn stored(&self, id: &str) -> Result<Option<Stored>, BaseError> {
         let seen = self.base.seen()?;
         let Some(at) = self.base.find(&seen, id)? else { return Ok(None) };
@@ -317,9 +317,9 @@ impl Writer {
         Ok(Some(Stored { text: at..record_end(&record, text_at), rows }))
     }
 
-    /// Makes everything since the last commit count. When it returns, it survives whatever happens to this process.
+    /// Commits all changes. After it returns, they survive a crash of the process.
     pub fn commit(&mut self) -> Result<(), BaseError> {
-        // Texts and vectors first: a commit of the index must not speak of bytes that are not on the disk.
+        // Texts and vectors first: a commit of the index must not refer to bytes that are not on disk.
         self.texts.sync()?;
         if let Some(vectors) = &mut self.vectors {
             vectors.sync()?;
@@ -336,7 +336,7 @@ impl Writer {
         Ok(())
     }
 
-    /// What the journals hold when everything since the last commit counts.
+    /// The content of the journals after the next commit.
     fn content_after(&self) -> Content {
         let mut content = self.content.clone();
         let mut gone_texts = Vec::new();
@@ -347,7 +347,7 @@ impl Writer {
             content.used -= change.before.as_ref().map_or(0, length).min(content.used);
             let after = change.after.as_ref().map(|(stored, _)| stored);
             content.used += after.map_or(0, length);
-            // Rows of texts that have not changed go on.
+            // Rows of unchanged texts are kept.
             let kept: HashSet<u64> =
                 after.iter().flat_map(|stored| stored.rows.iter().copied()).collect();
             for stored in change.before.iter().chain(&change.between) {
@@ -361,34 +361,36 @@ impl Writer {
         content
     }
 
-    /// Ends writing: waits for merges that are under way, and gives back the room of documents that are gone when that
-    /// is worth it.
-    pub fn finish(mut self, room: Room) -> Result<(), BaseError> {
+    /// Finishes writing: waits for running merges, and reclaims the space of removed documents if that
+    /// is worthwhile.
+    pub fn finish(mut self, room: ReclaimSpace) -> Result<(), BaseError> {
         if !self.uncommitted.is_empty() {
             self.commit()?;
         }
         let used = self.content.used;
         let waste = self.texts.end().saturating_sub(used);
         let is_worthwhile = waste > WASTE && waste > used;
-        // A process that was killed may have left texts that no document has, and its commit says which.
+        // A killed process may have left texts of removed documents, which its commit lists.
         let has_gone = !self.content.gone_texts.is_empty() || !self.content.gone_vectors.is_empty();
         match room {
-            Room::GiveBack | Room::WhenWorthwhile if is_worthwhile => self.rewrite(),
-            Room::GiveBack if self.is_unlisted => self.rewrite(),
-            Room::GiveBack if has_gone => self.forget(),
-            Room::GiveBack | Room::WhenWorthwhile => {
+            ReclaimSpace::GiveBack | ReclaimSpace::WhenWorthwhile if is_worthwhile => {
+                self.rewrite()
+            }
+            ReclaimSpace::GiveBack if self.is_unlisted => self.rewrite(),
+            ReclaimSpace::GiveBack if has_gone => self.forget(),
+            ReclaimSpace::GiveBack | ReclaimSpace::WhenWorthwhile => {
                 self.engine.wait_merging_threads().map_err(BaseError::index(&self.base.data))
             }
         }
     }
 
-    /// Makes what is gone disappear from the files, and leaves alone the files that have nothing of it: segments of the
-    /// index with deleted entries are written anew without them, and texts and vectors are overwritten. Whoever is killed
-    /// in the middle has left the list of it in the last commit, and the next one begins again.
+    /// Erases removed documents from the files: segments of the
+    /// index with deleted entries are rewritten without them, and texts and vectors are overwritten. If the process is
+    /// killed meanwhile, the list remains in the last commit, and the next writer starts again.
     fn forget(self) -> Result<(), BaseError> {
         let Self { base, engine, mut texts, mut vectors, content, _lock: lock, .. } = self;
         let failed = BaseError::index(&base.data);
-        // A segment that is being merged can't be merged again.
+        // A segment can't take part in two merges at a time.
         engine.wait_merging_threads().map_err(&failed)?;
         let mut engine: IndexWriter =
             base.index.writer_with_num_threads(1, LEAST_MEMORY).map_err(&failed)?;
@@ -398,10 +400,10 @@ impl Writer {
                 engine.merge(&[segment.id()]).wait().map_err(&failed)?;
             }
         }
-        // The engine keeps files that somebody in this process looks at, and that is us.
+        // Tantivy keeps files that are open in this process, which includes our reader.
         base.seen()?;
         engine.garbage_collect_files().wait().map_err(&failed)?;
-        // Readers of an earlier commit look again when they come upon this (`Base::look`).
+        // Readers of an earlier commit that find erased text retry (`KnowledgeBase::look`).
         texts.erase(content.gone_texts.as_slice())?;
         texts.sync()?;
         if let Some(vectors) = &mut vectors {
@@ -419,22 +421,22 @@ impl Writer {
         Ok(())
     }
 
-    /// Copies what is there into a new generation, and forgets the old one. Readers go on with the old one until they
-    /// look again.
+    /// Copies all documents into a new generation, and deletes the old one. Readers use the old one until they
+    /// check for a new commit.
     fn rewrite(self) -> Result<(), BaseError> {
         let Self { base, folder, generation, embedder, engine, _lock: lock, .. } = self;
         engine.wait_merging_threads().map_err(BaseError::index(&base.data))?;
-        let settings: Settings = base.settings().clone();
+        let settings: BaseSettings = base.settings().clone();
         let next = generation + 1;
         let data = data_folder(&folder, next);
         create_data(&data, &settings)?;
-        // The new generation is a base of its own until its name is written down.
+        // The new generation is separate until the settings refer to it.
         let copy = base.at(&data)?;
         let mut writer = Self::of(copy, folder.clone(), next, embedder, lock)?;
         let seen = base.seen()?;
         for at in base.records(&seen)? {
             let document = base.document(at)?;
-            // The vectors come along: an embedder that is a server may be away, and asking it costs.
+            // Vectors are copied: the server of an embedder may be unavailable, and requests cost money.
             let known = base.rows_of(&seen, &document.id, &document.title)?.into_iter();
             let known = known.filter_map(|(text, row)| {
                 let row = seen.rows.as_ref()?.row(row)?;
@@ -451,10 +453,10 @@ impl Writer {
         Ok(())
     }
 
-    /// Rows for chunks. Those that are known are taken over.
+    /// The vector rows of chunks. Known ones are reused.
     fn vectors_of(
         &self,
-        document: &Document,
+        document: &KnowledgeDocument,
         texts: &[&str],
         known: &HashMap<String, Row>,
     ) -> Result<Vec<Row>, BaseError> {
@@ -483,7 +485,10 @@ impl Writer {
                 return Err(BaseError::OtherEmbedder {
                     name: self.base.name().to_string(),
                     stamped: embedder.stamp().to_string(),
-                    offered: format!("one that gave {} vectors of {got} dimensions", found.len()),
+                    offered: format!(
+                        "one that returned {} vectors of {got} dimensions",
+                        found.len()
+                    ),
                 });
             }
             for (&index, vector) in batch.iter().zip(&found) {
@@ -509,7 +514,7 @@ impl Writer {
     }
 }
 
-/// Makes everything that the engine was told count, together with this.
+/// Commits the index with this payload.
 fn commit(engine: &mut IndexWriter, data: &Path, committed: &Committed) -> Result<(), BaseError> {
     let failed = BaseError::index(data);
     let mut prepared = engine.prepare_commit().map_err(&failed)?;
@@ -517,17 +522,17 @@ fn commit(engine: &mut IndexWriter, data: &Path, committed: &Committed) -> Resul
     prepared.commit().map(drop).map_err(&failed)
 }
 
-/// What a passage is found by. A title says what all parts of a document are about, and most parts don't repeat it.
+/// The text that is indexed for a passage: the title and the passage. Most passages don't repeat the title.
 pub(crate) fn titled<'t>(title: &str, text: &'t str) -> Cow<'t, str> {
     if title.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(format!("{title}\n{text}")) }
 }
 
-/// Whether the room of documents that are gone is given back at once.
+/// When the space of removed documents is reclaimed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Room {
-    /// Now: nothing of a removed or replaced document stays in the files of the base.
+pub enum ReclaimSpace {
+    /// Immediately: nothing of a removed or replaced document remains in the files.
     GiveBack,
-    /// When it is more than what is used.
+    /// When more space is unused than used.
     WhenWorthwhile,
 }
 
@@ -537,7 +542,7 @@ enum Row {
     New(Vec<u8>),
 }
 
-/// The lock of a base's folder; whoever comes second waits.
+/// Locks the folder of a knowledge base; waits if another process holds the lock.
 pub(crate) fn lock(folder: &Path, on_wait: impl FnOnce()) -> Result<File, BaseError> {
     let path = folder.join("lock");
     let failed = |source| BaseError::io("lock", &path)(source);
@@ -549,7 +554,7 @@ pub(crate) fn lock(folder: &Path, on_wait: impl FnOnce()) -> Result<File, BaseEr
     Ok(file)
 }
 
-/// A rewrite that did not come to its end has left a generation that nobody names.
+/// Removes generations that an interrupted rewrite has left.
 fn remove_other_generations(folder: &Path, current: u64) {
     let keep = data_folder(folder, current);
     let Ok(entries) = fs::read_dir(folder) else { return };
@@ -557,18 +562,18 @@ fn remove_other_generations(folder: &Path, current: u64) {
         let path = entry.path();
         let is_data = entry.file_name().to_string_lossy().starts_with("data-");
         if is_data && path != keep && path.join(INDEX).is_dir() {
-            // What can't be removed now is tried again by the next writer.
+            // The next writer retries what can't be removed now.
             let _ = fs::remove_dir_all(&path);
         }
     }
 }
 
-fn check_bounds(document: &Document) -> Result<(), BaseError> {
+fn check_bounds(document: &KnowledgeDocument) -> Result<(), BaseError> {
     let id = &document.id;
     let is_odd = id.is_empty() || id.len() > MOST_ID_BYTES;
     if is_odd {
         return Err(BaseError::TooMuch(format!(
-            "the name of a document has 1 to {MOST_ID_BYTES} bytes, and this one has {}",
+            "the name of a document must have 1 to {MOST_ID_BYTES} bytes, but this one has {}",
             id.len()
         )));
     }
@@ -578,9 +583,7 @@ fn check_bounds(document: &Document) -> Result<(), BaseError> {
         )));
     }
     if let Some(name) = FIELDS_OF_ALL.iter().find(|name| document.fields.contains_key(**name)) {
-        return Err(BaseError::TooMuch(format!(
-            "`{id}` has a field `{name}`, which every document has already"
-        )));
+        return Err(BaseError::TooMuch(format!("`{id}` has a field `{name}`, which is reserved")));
     }
     let is_large = |(name, value): (&String, &String)| name.len() + value.len() > MOST_FIELD_BYTES;
     if document.fields.len() > MOST_FIELDS || document.fields.iter().any(is_large) {

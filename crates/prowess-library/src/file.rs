@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use prowess_core::{Problem, ProblemKind, system_reason};
 use prowess_engine::SPELLINGS;
-use prowess_files::whole::folder_of;
+use prowess_files::atomic::folder_of;
 use prowess_format::document::{Form, MAX_FILE_BYTES};
 use prowess_format::form_of;
 

@@ -3,29 +3,23 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
-use std::time::UNIX_EPOCH;
 
 use prowess_core::{Problem, ProblemKind, Remedy};
 use prowess_package::digest::Sha256Digest;
 use prowess_package::name::SkillName;
 use prowess_policy::{Origin, Tier};
 use prowess_store::agreement::Agreements;
-use prowess_store::drift::{self, Drift, Finding};
-use prowess_store::ground::Ground;
+use prowess_store::drift::{self, Drift, VerifiedSkill};
 use prowess_store::install::read_lock;
-use prowess_store::lock::{Lock, Locked};
+use prowess_store::lock::{LockEntry, LockFile};
 use prowess_store::places::Scope;
 use prowess_store::source::Pinned;
-use prowess_store::store::{LOCK_FILE, Shared, Store};
-use prowess_trust::{Timestamp, TrustStore, load_trust_store};
+use prowess_store::store::{LOCK_FILE, Store};
+use prowess_trust::{Timestamp, TrustStore};
 
 use crate::cache::Stamp;
 use crate::library::Library;
-
-/// The folder of a project in which its own skills and its lock file are.
-pub(crate) const PROJECT_FOLDER: &str = ".prowess";
-/// The file that says whose signatures count, in the user's data folder.
-const TRUST_FILE: &str = "trust.json";
+use crate::packages::{self, TRUST_FILE, is_project_store};
 
 /// The place of a skill in a store.
 pub(crate) struct StorePlace {
@@ -34,11 +28,11 @@ pub(crate) struct StorePlace {
     /// Whether the store is kept with a project, and may be somebody else's.
     pub(crate) is_shared: bool,
     /// What is installed there; nothing where there is no lock file.
-    pub(crate) lock: Option<Arc<Lock>>,
+    pub(crate) lock: Option<Arc<LockFile>>,
 }
 
 impl StorePlace {
-    pub(crate) fn entry(&self) -> Option<&Locked> {
+    pub(crate) fn entry(&self) -> Option<&LockEntry> {
         self.lock.as_ref()?.skills.get(&self.name)
     }
 
@@ -51,25 +45,12 @@ impl StorePlace {
 impl Library {
     /// The folder of a store.
     pub(crate) fn store_root(&self, scope: Scope) -> PathBuf {
-        let places = self.places();
-        match scope {
-            Scope::User => places.data.clone(),
-            Scope::Project => {
-                places.project.as_ref().unwrap_or(&places.current).join(PROJECT_FOLDER)
-            }
-        }
+        packages::store_path(self.places(), scope)
     }
 
-    /// Opens a store for reading. One that is kept with a project is opened as such.
+    /// Opens a store for reading.
     pub(crate) fn open_store(&self, root: &Path) -> Result<Store, Problem> {
-        let opened = if is_shared(root) {
-            let project = root.parent().unwrap_or(root);
-            let ground = Ground::of_project(project);
-            Store::open_shared(root, Shared { ground, agreements: self.agreements() })
-        } else {
-            Store::open(root)
-        };
-        opened.map_err(|error| Problem::new("store-error", ProblemKind::Failed, error.to_string()))
+        packages::open_store(self.places(), root)
     }
 
     pub(crate) fn agreements(&self) -> Agreements {
@@ -77,7 +58,7 @@ impl Library {
     }
 
     /// The lock of a store, read once while its file stays the same; nothing where there is none.
-    pub(crate) fn lock_of(&self, root: &Path) -> Result<Option<Arc<Lock>>, Problem> {
+    pub(crate) fn lock_of(&self, root: &Path) -> Result<Option<Arc<LockFile>>, Problem> {
         let path = root.join(LOCK_FILE);
         if !path.exists() {
             return Ok(None);
@@ -109,9 +90,7 @@ impl Library {
         {
             return Ok(Arc::clone(keys));
         }
-        let loaded = load_trust_store(&path).map_err(|error| {
-            Problem::new("trust-store-error", ProblemKind::Corrupt, error.to_string())
-        })?;
+        let loaded = packages::load_trust(&path)?;
         let loaded = Arc::new(loaded);
         *keys = Some((stamp, Arc::clone(&loaded)));
         Ok(loaded)
@@ -138,7 +117,7 @@ impl Library {
         };
         let Some((root, name)) = parts() else { return Ok(None) };
         let lock = self.lock_of(root)?;
-        let is_shared = is_shared(root);
+        let is_shared = is_project_store(root);
         if lock.is_none() && !is_shared {
             return Ok(None);
         }
@@ -197,36 +176,29 @@ impl Library {
 
     /// Compares the files of an installed skill with what was installed. They are hashed here, because the lock file says
     /// only what they were; the run hashes them again after the user has answered.
-    fn examine(&self, place: &StorePlace, lock: &Lock) -> Result<Finding, Problem> {
+    fn examine(&self, place: &StorePlace, lock: &LockFile) -> Result<VerifiedSkill, Problem> {
         let store = self.open_store(&place.root)?;
         let keys = self.keys()?;
         self.counts.hashes.fetch_add(1, Ordering::Relaxed);
-        let finding = drift::examine(&store, lock, &place.name, &keys, self.now());
+        let finding = drift::verify_one(&store, lock, &place.name, &keys, self.now());
         if !finding.drifts.iter().any(Drift::is_about_files) {
             return Ok(finding);
         }
         // Another process may be installing: that is told from drift by looking again.
         self.counts.hashes.fetch_add(1, Ordering::Relaxed);
-        let again = drift::look(&store, std::slice::from_ref(&place.name), &keys, self.now());
+        let again = drift::verify(&store, std::slice::from_ref(&place.name), &keys, self.now());
         Ok(again.ok().and_then(|all| all.into_iter().next()).unwrap_or(finding))
     }
 
     /// Now, by the clock of the library.
     fn now(&self) -> Timestamp {
-        let since = (self.clock)().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Timestamp::from_unix(i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
+        packages::timestamp((self.clock)())
     }
 
     /// Whether an installed skill's files are those of its lock entry.
-    pub(crate) fn is_whole(&self, root: &Path, name: &SkillName, entry: &Locked) -> bool {
+    pub(crate) fn is_whole(&self, root: &Path, name: &SkillName, entry: &LockEntry) -> bool {
         let Ok(store) = self.open_store(root) else { return false };
         self.counts.hashes.fetch_add(1, Ordering::Relaxed);
-        matches!(store.hash(name), Ok(Some(hashes))
-            if prowess_package::digest::content_digest(&hashes).integrity() == entry.integrity)
+        store.is_unchanged(name, entry)
     }
-}
-
-/// Whether a store is kept with a project.
-fn is_shared(root: &Path) -> bool {
-    root.file_name().is_some_and(|name| name == PROJECT_FOLDER)
 }

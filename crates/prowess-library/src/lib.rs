@@ -14,6 +14,7 @@ mod installed;
 mod library;
 mod locate;
 mod models;
+pub mod packages;
 
 pub use file::{
     MANIFESTS, MOST_BYTES, SkillFile, TOOL_PACK, TOOL_PACK_ENDING, directory_name, is_main_name,

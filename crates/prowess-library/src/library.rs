@@ -12,13 +12,14 @@ use prowess_format::diagnostic::{Diagnostic, Severity};
 use prowess_format::dialect::Dialect;
 use prowess_format::document::Form;
 use prowess_policy::Trust;
-use prowess_store::lock::Lock;
+use prowess_store::lock::LockFile;
 use prowess_store::places::Places;
 use prowess_trust::TrustStore;
 
 use crate::cache::{SkillCache, Stamp};
 use crate::file::{SkillFile, path_problem};
 use crate::models::ModelCache;
+use crate::packages::PackageManager;
 
 /// Variables that move folders of agents and of other systems.
 const AGENT_VARIABLES: [&str; 6] = [
@@ -39,7 +40,7 @@ pub struct Library {
     places: Places,
     models: ModelCache,
     skills: Mutex<SkillCache>,
-    pub(crate) locks: Mutex<HashMap<PathBuf, (Stamp, Arc<Lock>)>>,
+    pub(crate) locks: Mutex<HashMap<PathBuf, (Stamp, Arc<LockFile>)>>,
     pub(crate) keys: Mutex<Option<(Stamp, Arc<TrustStore>)>>,
     pub(crate) counts: Counts,
     pub(crate) clock: fn() -> SystemTime,
@@ -110,6 +111,11 @@ impl Library {
     /// Where the user and the project keep things.
     pub fn places(&self) -> &Places {
         &self.places
+    }
+
+    /// Installs, updates, removes and verifies skills in the stores of this library.
+    pub fn packages(&self) -> PackageManager {
+        PackageManager::new(self.places.clone()).with_clock(self.clock)
     }
 
     /// Models, each opened once.

@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 
 use prowess_core::{Problem, ProblemKind, Remedy};
 use prowess_engine::check_skill;
-use prowess_files::whole::folder_of;
+use prowess_files::atomic::folder_of;
 use prowess_resolve::Range;
-use prowess_store::lock::Locked;
+use prowess_store::lock::LockEntry;
 use prowess_store::places::Scope;
-use prowess_store::reference::Named;
+use prowess_store::reference::NamedReference;
 use prowess_store::source::Pinned;
 
 use crate::file::{SkillFile, main_file, path_problem, shown};
@@ -49,7 +49,7 @@ pub enum Other {
 /// An installed skill that fits a reference.
 struct Candidate {
     scope: Scope,
-    named: Named,
+    named: NamedReference,
     tool: Option<String>,
     directory: PathBuf,
     is_agreed: bool,
@@ -130,7 +130,7 @@ impl Library {
     fn candidate(
         &self,
         scope: Scope,
-        named: &Named,
+        named: &NamedReference,
         tool: Option<&str>,
     ) -> Result<Option<Candidate>, Problem> {
         let root = self.store_root(scope);
@@ -186,7 +186,7 @@ fn path_only(file: SkillFile) -> Located {
 }
 
 /// How a reference can be read as a name: all of it, or all but a tool after the last slash.
-fn names_in(reference: &Path) -> Vec<(Named, Option<String>)> {
+fn names_in(reference: &Path) -> Vec<(NamedReference, Option<String>)> {
     let Some(text) = reference.to_str() else { return Vec::new() };
     let whole = text.parse().ok().map(|named| (named, None));
     let split = text.rsplit_once('/').filter(|(_, tool)| !tool.is_empty());
@@ -195,7 +195,7 @@ fn names_in(reference: &Path) -> Vec<(Named, Option<String>)> {
     whole.into_iter().chain(with_tool).collect()
 }
 
-fn require_version(named: &Named, entry: &Locked) -> Result<(), Problem> {
+fn require_version(named: &NamedReference, entry: &LockEntry) -> Result<(), Problem> {
     let Some(text) = &named.range else { return Ok(()) };
     let range = Range::parse(text).map_err(|error| {
         let message = format!("`{named}` names no versions: {error}");
@@ -220,7 +220,7 @@ fn has_tool(directory: &Path, tool: &str) -> bool {
 
 /// A reference that is neither a path nor an installed skill.
 fn not_there(reference: &Path, source: &io::Error) -> Problem {
-    let is_name = reference.to_str().is_some_and(|text| text.parse::<Named>().is_ok());
+    let is_name = reference.to_str().is_some_and(|text| text.parse::<NamedReference>().is_ok());
     if source.kind() != io::ErrorKind::NotFound || !is_name {
         return path_problem("read", reference, source);
     }

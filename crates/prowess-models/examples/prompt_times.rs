@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use prowess_core::{Event, Model};
 use prowess_engine::{
-    Cancel, LoadedSkill, PromptCall, PromptSurroundings, SkillFolders, World, run_prompt,
+    CancellationToken, LoadedSkill, PromptCall, PromptContext, SkillFolders, World, run_prompt,
 };
 use prowess_format::skill::Skill;
 use prowess_models as models;
@@ -142,8 +142,9 @@ fn loaded(skill: Skill) -> LoadedSkill {
 
 /// The same through the engine.
 async fn engine(skill: &LoadedSkill, world: &World, model: &dyn Model) -> [Duration; 2] {
-    let (values, skills, cancel) = (Map::new(), SkillFolders::default(), Cancel::default());
-    let around = PromptSurroundings {
+    let (values, skills, cancel) =
+        (Map::new(), SkillFolders::default(), CancellationToken::default());
+    let around = PromptContext {
         world,
         model: Ok(model),
         retriever: None,
@@ -184,8 +185,9 @@ async fn memory(world: &Arc<World>, model: &Arc<Box<dyn Model>>) -> Result<u64, 
         let (skill, world, model, begun) =
             (Arc::clone(&skill), Arc::clone(world), Arc::clone(model), begun.clone());
         runs.spawn(async move {
-            let (values, skills, cancel) = (Map::new(), SkillFolders::default(), Cancel::default());
-            let around = PromptSurroundings {
+            let (values, skills, cancel) =
+                (Map::new(), SkillFolders::default(), CancellationToken::default());
+            let around = PromptContext {
                 world: &world,
                 model: Ok(&**model),
                 retriever: None,

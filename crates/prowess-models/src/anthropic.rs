@@ -1,20 +1,20 @@
-//! Anthropic's `/v1/messages`.
+//! Anthropic's Messages API, `/v1/messages`.
 
-use prowess_core::{Message, ModelError, ModelRequest, Piece, Stop, ToolCall, Usage};
+use prowess_core::{Message, ModelDelta, ModelError, ModelRequest, StopReason, ToolCall, Usage};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use crate::dialect::{MOST_CALLS, Progress, Without, json, protocol};
+use crate::dialect::{AnswerProgress, MOST_CALLS, OmittedParts, json, protocol};
 use crate::failure;
 use crate::sse::SseEvent;
 
-/// The dialect wants a number; it is what short answers need and every model allows.
+/// The default for `max_tokens`, which this API requires. Every model allows it.
 const USUAL_MAX_TOKENS: u32 = 4096;
-/// The scale of the dialect ends here, while that of AFL §3.2 ends at 2.
+/// The highest temperature of this API. That of AFL §3.2 is 2.
 const HIGHEST_TEMPERATURE: f64 = 1.0;
 
-pub(super) fn body(model: &str, request: &ModelRequest, without: Without) -> Value {
+pub(super) fn body(model: &str, request: &ModelRequest, without: OmittedParts) -> Value {
     let mut body = json!({
         "model": model,
         "max_tokens": request.max_tokens.unwrap_or(USUAL_MAX_TOKENS),
@@ -43,7 +43,7 @@ pub(super) fn body(model: &str, request: &ModelRequest, without: Without) -> Val
 
 fn messages(conversation: &[Message]) -> Vec<Value> {
     let mut messages: Vec<Value> = Vec::new();
-    // Results of calls are the user's, and all of one turn stand in one message.
+    // Tool results belong to the user, and all results of a turn go into one message.
     let mut in_results = false;
     for message in conversation {
         match message {
@@ -54,7 +54,7 @@ fn messages(conversation: &[Message]) -> Vec<Value> {
             Message::Assistant { text, calls } => {
                 in_results = false;
                 let mut blocks = Vec::new();
-                // An empty block of text is refused.
+                // The API rejects an empty text block.
                 if !text.is_empty() {
                     blocks.push(json!({ "type": "text", "text": text }));
                 }
@@ -81,7 +81,7 @@ fn messages(conversation: &[Message]) -> Vec<Value> {
     messages
 }
 
-/// The dialect wants an object. What a model wrote that is none is shown to it as it was.
+/// The arguments of a call as an object, which this API requires. Invalid arguments are wrapped unchanged.
 fn input(arguments: &str) -> Value {
     match serde_json::from_str(arguments) {
         Ok(Value::Object(fields)) => Value::Object(fields),
@@ -90,27 +90,27 @@ fn input(arguments: &str) -> Value {
     }
 }
 
-/// Puts the events of an answer together.
+/// Assembles an answer from its events.
 #[derive(Debug, Default)]
-pub(crate) struct Reader {
-    /// Calls that are still coming, with the numbers of their blocks.
+pub(crate) struct AnthropicReader {
+    /// Incomplete tool calls, with the indexes of their blocks.
     calls: Vec<(u64, ToolCall)>,
     seen: usize,
     usage: Usage,
-    stop: Option<Stop>,
+    stop: Option<StopReason>,
 }
 
-impl Reader {
+impl AnthropicReader {
     pub(super) fn event(
         &mut self,
         event: &SseEvent,
-        progress: &mut Progress,
+        progress: &mut AnswerProgress,
     ) -> Result<(), ModelError> {
         if let Some(text) = only_text(&event.data) {
             return progress.text(text);
         }
         let body = json(event)?;
-        // The kind stands in both places; proxies are known to lose the first.
+        // The type is in two places; some proxies drop the first.
         let kind = body["type"].as_str().unwrap_or(&event.kind);
         let index = body["index"].as_u64().unwrap_or_default();
         match kind {
@@ -122,7 +122,7 @@ impl Reader {
                         self.seen += 1;
                         if self.seen > MOST_CALLS {
                             return Err(protocol(format!(
-                                "the model wants more than {MOST_CALLS} calls"
+                                "the model requested more than {MOST_CALLS} tool calls"
                             )));
                         }
                         let text = |name: &str| block[name].as_str().unwrap_or_default().to_owned();
@@ -160,7 +160,7 @@ impl Reader {
             "content_block_stop" => {
                 if let Some(place) = self.calls.iter().position(|(block, _)| *block == index) {
                     let (_, mut call) = self.calls.remove(place);
-                    // A tool without parameters is called without any fragment.
+                    // A call of a tool without parameters has no fragments.
                     if call.arguments.is_empty() {
                         "{}".clone_into(&mut call.arguments);
                     }
@@ -172,26 +172,26 @@ impl Reader {
                 if let Some(reason) = body["delta"]["stop_reason"].as_str() {
                     progress.has_begun = true;
                     self.stop = Some(match reason {
-                        "end_turn" | "stop_sequence" => Stop::Done,
-                        "max_tokens" | "model_context_window_exceeded" => Stop::Length,
-                        "tool_use" => Stop::ToolCalls,
-                        "refusal" => Stop::Filtered,
-                        other => Stop::Other(other.to_owned()),
+                        "end_turn" | "stop_sequence" => StopReason::Done,
+                        "max_tokens" | "model_context_window_exceeded" => StopReason::Length,
+                        "tool_use" => StopReason::ToolCalls,
+                        "refusal" => StopReason::Filtered,
+                        other => StopReason::Other(other.to_owned()),
                     });
                 }
             }
             "message_stop" => {
-                let stop = self.stop.take().unwrap_or(Stop::Done);
-                progress.end([Piece::Usage(self.usage), Piece::End(stop)]);
+                let stop = self.stop.take().unwrap_or(StopReason::Done);
+                progress.end([ModelDelta::Usage(self.usage), ModelDelta::End(stop)]);
             }
             "error" => return Err(failure::in_stream(&body["error"])),
-            // The documentation says that kinds may be added; a ping is one that says nothing.
+            // The documentation allows new event types. A ping carries no data.
             _ => {}
         }
         Ok(())
     }
 
-    /// Counts are totals so far, and what is read from a cache was part of the conversation too.
+    /// Updates the usage. Counts are totals so far; cached tokens are part of the conversation.
     fn count(&mut self, usage: &Value) {
         let number = |name: &str| usage[name].as_u64();
         if let Some(input) = number("input_tokens") {
@@ -205,7 +205,7 @@ impl Reader {
     }
 }
 
-/// An event with text and nothing else to look at, as nearly all are.
+/// An event with text only, as nearly all are.
 #[derive(Deserialize)]
 struct TextEvent {
     #[serde(rename = "type")]
@@ -225,7 +225,7 @@ struct TextDelta {
     partial_json: Option<IgnoredAny>,
 }
 
-/// The text of such an event, without a tree of everything else around it. Whatever is otherwise goes the long way.
+/// Parses an event with text only, without building a JSON tree. Other events take the general path.
 fn only_text(data: &str) -> Option<String> {
     let TextEvent { delta, .. } = serde_json::from_str(data).ok()?;
     delta.partial_json.is_none().then_some(delta.text)

@@ -1,26 +1,26 @@
-//! The part of `config.toml` that is about models.
+//! The part of `config.toml` about models.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use toml::{Table, Value};
 
-use crate::provider::Kind;
+use crate::provider::ProviderKind;
 use prowess_settings::parse_config;
 
-/// What the file says.
+/// The settings of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Config {
     pub(crate) model: Option<String>,
     pub(crate) providers: BTreeMap<String, ProviderConfig>,
-    /// What nobody understood, worth a line for the user.
+    /// Warnings about unknown settings.
     pub(crate) notes: Vec<String>,
 }
 
-/// What the file says about a provider.
+/// The settings of a provider in the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ProviderConfig {
-    pub(crate) kind: Option<Kind>,
+    pub(crate) kind: Option<ProviderKind>,
     pub(crate) base_url: Option<String>,
     pub(crate) key_env: Option<String>,
     pub(crate) key_file: Option<String>,
@@ -30,10 +30,10 @@ pub(crate) struct ProviderConfig {
     pub(crate) omits_temperature: bool,
 }
 
-/// The longest timeout that makes sense, a day.
+/// Maximum timeout in seconds: a day.
 const LONGEST: i64 = 86_400;
 
-/// Reads the text of the file; the error is a phrase. Other tables of it are somebody else's.
+/// Parses the text of the file; the error is a phrase. Tables that are not about models are ignored.
 pub(crate) fn read(text: &str) -> Result<Config, String> {
     let table = parse_config(text)?;
     let mut config = Config::default();
@@ -42,13 +42,13 @@ pub(crate) fn read(text: &str) -> Result<Config, String> {
     }
     let Some(providers) = table.get("providers") else { return Ok(config) };
     let providers =
-        providers.as_table().ok_or("`providers` has to be a table such as `[providers.work]`")?;
+        providers.as_table().ok_or("`providers` must be a table such as `[providers.work]`")?;
     for (name, fields) in providers {
         let place = format!("providers.{name}");
         if name.is_empty() || name.contains('/') {
-            return Err(format!("`{place}`: a provider's name has no `/`"));
+            return Err(format!("`{place}`: the name of a provider can't contain `/`"));
         }
-        let fields = fields.as_table().ok_or_else(|| format!("`{place}` has to be a table"))?;
+        let fields = fields.as_table().ok_or_else(|| format!("`{place}` must be a table"))?;
         let provider = provider(&place, fields, &mut config.notes)?;
         config.providers.insert(name.clone(), provider);
     }
@@ -66,11 +66,11 @@ fn provider(
         match name.as_str() {
             "kind" => {
                 provider.kind = Some(match string(&place, value)?.as_str() {
-                    "openai" => Kind::OpenAi,
-                    "anthropic" => Kind::Anthropic,
+                    "openai" => ProviderKind::OpenAi,
+                    "anthropic" => ProviderKind::Anthropic,
                     other => {
                         return Err(format!(
-                            "`{place}` is `{other}`, and should be `openai` or `anthropic`"
+                            "`{place}` is `{other}`, expected `openai` or `anthropic`"
                         ));
                     }
                 });
@@ -80,26 +80,26 @@ fn provider(
             "key_file" => provider.key_file = Some(string(&place, value)?),
             "key" | "api_key" | "token" => {
                 return Err(format!(
-                    "`{place}`: a key does not belong into this file, use `key_env` or `key_file`"
+                    "`{place}`: keys don't belong in this file, use `key_env` or `key_file`"
                 ));
             }
             "connect_timeout_secs" => provider.connect = Some(seconds(&place, value)?),
             "first_token_timeout_secs" => provider.first_token = Some(seconds(&place, value)?),
             "stall_timeout_secs" => provider.stall = Some(seconds(&place, value)?),
             "omit" => {
-                let list = value.as_array().ok_or_else(|| format!("`{place}` has to be a list"))?;
+                let list = value.as_array().ok_or_else(|| format!("`{place}` must be a list"))?;
                 for entry in list {
                     match string(&place, entry)?.as_str() {
                         "temperature" => provider.omits_temperature = true,
                         other => {
                             return Err(format!(
-                                "`{place}` lists `{other}`, and only `temperature` can be omitted"
+                                "`{place}` lists `{other}`, but only `temperature` can be omitted"
                             ));
                         }
                     }
                 }
             }
-            _ => notes.push(format!("`{place}` in config.toml means nothing and is ignored")),
+            _ => notes.push(format!("`{place}` in config.toml is unknown and ignored")),
         }
     }
     if provider.key_env.is_some() && provider.key_file.is_some() {
@@ -109,7 +109,7 @@ fn provider(
 }
 
 fn string(place: &str, value: &Value) -> Result<String, String> {
-    let text = value.as_str().ok_or_else(|| format!("`{place}` has to be a text"))?;
+    let text = value.as_str().ok_or_else(|| format!("`{place}` must be a string"))?;
     Ok(text.trim().to_owned())
 }
 
@@ -118,5 +118,5 @@ fn seconds(place: &str, value: &Value) -> Result<Duration, String> {
     let number = number.and_then(|seconds| u64::try_from(seconds).ok());
     number
         .map(Duration::from_secs)
-        .ok_or_else(|| format!("`{place}` has to be a number of seconds from 1 to {LONGEST}"))
+        .ok_or_else(|| format!("`{place}` must be a number of seconds from 1 to {LONGEST}"))
 }

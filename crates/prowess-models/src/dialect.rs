@@ -1,36 +1,37 @@
-//! What the two wire dialects have in common: a request becomes JSON, events become pieces.
+//! The common part of the two APIs: a request becomes JSON, events become deltas.
 
 use std::collections::VecDeque;
 
-use prowess_core::{ModelError, ModelErrorKind, ModelRequest, Piece, ToolCall};
+use prowess_core::{ModelDelta, ModelError, ModelErrorKind, ModelRequest, ToolCall};
 use serde_json::Value;
 
-use crate::provider::Kind;
+use crate::provider::ProviderKind;
 use crate::sse::SseEvent;
 use crate::{anthropic, openai};
 
-/// The most bytes of an answer, text and calls together. A model of today says at most some hundred thousand tokens.
+/// Maximum size of an answer in bytes, text and calls together. Today's models answer with at most some hundred thousand
+/// tokens.
 const LONGEST_ANSWER: usize = 16 << 20;
-/// The most calls of one answer.
+/// Maximum number of tool calls in an answer.
 pub(crate) const MOST_CALLS: usize = 256;
 
-/// Parts of a request that some servers do not take. What is left out means the same to the reader of an answer, or is
-/// checked again by whoever asked; nothing that changes an answer is ever left out without being told to.
+/// Parts of a request that are omitted because a server does not support them. Omitting one does not change the answer,
+/// or the caller checks the answer again; only the settings can omit a part that changes the answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "four parts, each there or not")]
-pub(crate) struct Without {
-    /// `stream_options`: then nobody counts tokens.
+#[expect(clippy::struct_excessive_bools, reason = "four independent parts")]
+pub(crate) struct OmittedParts {
+    /// `stream_options`: tokens are not counted.
     pub(crate) stream_options: bool,
-    /// `response_format` and its like: then only whoever asked looks at the shape.
+    /// `response_format` or its equivalent: only the caller checks the answer against the schema.
     pub(crate) schema: bool,
     /// `max_tokens`, which newer models of `OpenAI` call `max_completion_tokens`.
     pub(crate) max_tokens: bool,
-    /// `temperature`, because the settings say so.
+    /// `temperature`, according to the settings.
     pub(crate) temperature: bool,
 }
 
-impl Without {
-    /// What to leave out as well, after a server has complained.
+impl OmittedParts {
+    /// Chooses a further part to omit after an error of the server.
     pub(crate) fn after(self, complaint: &str, request: &ModelRequest) -> Option<Self> {
         let names = |words: &[&str]| words.iter().any(|word| complaint.contains(word));
         if !self.stream_options && names(&["stream_options", "include_usage"]) {
@@ -47,43 +48,48 @@ impl Without {
     }
 }
 
-/// A request as JSON.
-pub(crate) fn body(kind: Kind, model: &str, request: &ModelRequest, without: Without) -> Value {
+/// Writes a request as JSON.
+pub(crate) fn body(
+    kind: ProviderKind,
+    model: &str,
+    request: &ModelRequest,
+    without: OmittedParts,
+) -> Value {
     match kind {
-        Kind::OpenAi => openai::body(model, request, without),
-        Kind::Anthropic => anthropic::body(model, request, without),
+        ProviderKind::OpenAi => openai::body(model, request, without),
+        ProviderKind::Anthropic => anthropic::body(model, request, without),
     }
 }
 
-/// What has come of an answer.
+/// The received part of an answer.
 #[derive(Debug, Default)]
-pub(crate) struct Progress {
-    /// Pieces that nobody has taken yet.
-    pub(crate) pieces: VecDeque<Piece>,
-    /// Whether the model has begun to say something, even if it is not for us.
+pub(crate) struct AnswerProgress {
+    /// Deltas that have not been taken yet.
+    pub(crate) pieces: VecDeque<ModelDelta>,
+    /// Whether the model has started to generate, including reasoning that is not shown.
     pub(crate) has_begun: bool,
-    /// Whether [`Piece::End`] is among the pieces or was.
+    /// Whether [`ModelDelta::End`] was received.
     pub(crate) has_ended: bool,
     bytes: usize,
 }
 
-impl Progress {
+impl AnswerProgress {
     pub(crate) fn text(&mut self, text: String) -> Result<(), ModelError> {
         self.has_begun = true;
         if text.is_empty() {
             return Ok(());
         }
         self.count(text.len())?;
-        self.pieces.push_back(Piece::Text(text));
+        self.pieces.push_back(ModelDelta::Text(text));
         Ok(())
     }
 
-    /// Counts bytes that are kept for later, such as fragments of calls.
+    /// Counts buffered bytes, such as fragments of tool calls, against the limit.
     pub(crate) fn count(&mut self, bytes: usize) -> Result<(), ModelError> {
         self.bytes += bytes;
         if self.bytes > LONGEST_ANSWER {
             return Err(protocol(format!(
-                "the answer is longer than {} MiB and was cut off",
+                "the answer is longer than {} MiB",
                 LONGEST_ANSWER >> 20
             )));
         }
@@ -91,34 +97,34 @@ impl Progress {
     }
 
     pub(crate) fn calls(&mut self, calls: impl IntoIterator<Item = ToolCall>) {
-        self.pieces.extend(calls.into_iter().map(Piece::ToolCall));
+        self.pieces.extend(calls.into_iter().map(ModelDelta::ToolCall));
     }
 
-    pub(crate) fn end(&mut self, pieces: impl IntoIterator<Item = Piece>) {
+    pub(crate) fn end(&mut self, pieces: impl IntoIterator<Item = ModelDelta>) {
         self.pieces.extend(pieces);
         self.has_ended = true;
     }
 }
 
-/// Reads the events of one answer.
+/// Reads the events of an answer.
 #[derive(Debug)]
-pub(crate) enum Reader {
-    OpenAi(openai::Reader),
-    Anthropic(anthropic::Reader),
+pub(crate) enum AnswerReader {
+    OpenAi(openai::OpenAiReader),
+    Anthropic(anthropic::AnthropicReader),
 }
 
-impl Reader {
-    pub(crate) fn new(kind: Kind) -> Self {
+impl AnswerReader {
+    pub(crate) fn new(kind: ProviderKind) -> Self {
         match kind {
-            Kind::OpenAi => Self::OpenAi(openai::Reader::default()),
-            Kind::Anthropic => Self::Anthropic(anthropic::Reader::default()),
+            ProviderKind::OpenAi => Self::OpenAi(openai::OpenAiReader::default()),
+            ProviderKind::Anthropic => Self::Anthropic(anthropic::AnthropicReader::default()),
         }
     }
 
     pub(crate) fn event(
         &mut self,
         event: &SseEvent,
-        progress: &mut Progress,
+        progress: &mut AnswerProgress,
     ) -> Result<(), ModelError> {
         match self {
             Self::OpenAi(reader) => reader.event(event, progress),
@@ -126,8 +132,8 @@ impl Reader {
         }
     }
 
-    /// The body is over; an answer that has not ended is broken, unless the dialect forgives it.
-    pub(crate) fn end_of_body(&mut self, progress: &mut Progress) -> Result<(), ModelError> {
+    /// Handles the end of the body. An answer without an end is an error, unless the API tolerates it.
+    pub(crate) fn end_of_body(&mut self, progress: &mut AnswerProgress) -> Result<(), ModelError> {
         match self {
             Self::OpenAi(reader) => reader.end_of_body(progress),
             Self::Anthropic(_) => Err(broken_off()),
@@ -135,21 +141,20 @@ impl Reader {
     }
 }
 
-/// The answer ended without saying so.
+/// The error for an answer that ended early.
 pub(crate) fn broken_off() -> ModelError {
-    protocol("the answer broke off before its end")
-        .advice("the provider's log may say why; try again")
+    protocol("the answer ended early").advice("the provider's log may say why; try again")
 }
 
-/// What came is not what was agreed on.
+/// An error for a response that does not follow the protocol.
 pub(crate) fn protocol(message: impl Into<String>) -> ModelError {
     ModelError::new(ModelErrorKind::Protocol, message)
 }
 
-/// An event's data as JSON.
+/// Parses the data of an event as JSON.
 pub(crate) fn json(event: &SseEvent) -> Result<Value, ModelError> {
     serde_json::from_str(&event.data).map_err(|error| {
         protocol(format!("an event of the answer is not JSON: {error}"))
-            .advice("check that the base URL is the one of a model provider")
+            .advice("check that the base URL is that of a model provider")
     })
 }

@@ -1,4 +1,4 @@
-//! Servers on this machine, found by asking them for their models.
+//! Finds model servers on this machine by requesting their lists of models.
 
 use std::time::Duration;
 
@@ -6,29 +6,32 @@ use prowess_core::ModelError;
 use serde_json::Value;
 
 use crate::key::Key;
-use crate::provider::{Origin, Provider, Timeouts};
-use crate::settings::Settings;
+use crate::provider::{Provider, SettingOrigin, Timeouts};
+use crate::settings::ModelSettings;
 use crate::transport;
 use prowess_settings::KeySource;
 
-/// A server on this machine answers at once, or is not worth waiting for.
+/// Timeout of a request: a server on this machine answers at once.
 const LIMIT: Duration = Duration::from_secs(2);
-/// More names than anybody reads.
+/// Maximum number of models per server.
 const MOST_MODELS: usize = 1000;
 
-/// A server that answered.
+/// A model server that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalServer {
-    /// Its provider's name.
+    /// The name of the provider.
     pub provider: String,
-    /// Where it is.
+    /// The base URL.
     pub base_url: String,
-    /// What its models are called, in the order in which it says so.
+    /// The names of its models, in the order of the server.
     pub models: Vec<String>,
 }
 
-/// Asks the known servers all at once. One that does not answer, or is something else, is not in the list.
-pub async fn find_local(settings: &Settings, variables: &[(String, String)]) -> Vec<LocalServer> {
+/// Queries all known servers in parallel. Servers that do not answer, or are something else, are skipped.
+pub async fn find_local(
+    settings: &ModelSettings,
+    variables: &[(String, String)],
+) -> Vec<LocalServer> {
     let asked: Vec<_> = settings
         .providers
         .iter()
@@ -41,7 +44,7 @@ pub async fn find_local(settings: &Settings, variables: &[(String, String)]) -> 
         .collect();
     let mut found = Vec::new();
     for task in asked {
-        // A task that panicked has found nothing.
+        // A task that panicked found nothing.
         found.extend(task.await.ok().flatten());
     }
     found
@@ -52,10 +55,12 @@ async fn models(
     variables: &[(String, String)],
 ) -> Result<Option<LocalServer>, ModelError> {
     provider.timeouts = Timeouts { connect: LIMIT, ..provider.timeouts };
-    // Whoever listens on a usual port was not chosen by anybody, so no key goes there.
+    // No key is sent: any program may listen on a default port.
     let source = match provider.origin {
-        Origin::BuiltIn => &KeySource::None,
-        Origin::Variable(_) | Origin::ConfigFile | Origin::Argument => &provider.key,
+        SettingOrigin::BuiltIn => &KeySource::None,
+        SettingOrigin::Variable(_) | SettingOrigin::ConfigFile | SettingOrigin::Argument => {
+            &provider.key
+        }
     };
     let key = Key::read(source, &provider.name, variables)?;
     let client = transport::client(&provider, variables)?;

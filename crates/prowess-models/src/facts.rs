@@ -1,4 +1,4 @@
-//! What servers say about their models. Each says something else, and many say nothing.
+//! Facts that servers report about their models. Each server has its own format, and many report nothing.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use crate::provider::Provider;
 use crate::transport::page;
 
-/// Facts are nice to have; nobody waits long for them.
+/// Timeout of a request: facts are optional.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Asks a provider about a model.
+/// Requests facts about a model from its provider.
 pub(crate) async fn ask(
     client: &Client,
     headers: &HeaderMap,
@@ -33,7 +33,7 @@ pub(crate) async fn ask(
         facts = of_ollama(&shown, &loaded.unwrap_or_default(), model);
     } else if provider.name == "llamacpp" || owner == "llamacpp" {
         let props = page(client, provider, get(provider.beside("props")), LIMIT).await?;
-        // What the server was started with, which may be far less than what the model could.
+        // The context size that the server was started with may be far smaller than the model's.
         let context =
             props.and_then(|props| props["default_generation_settings"]["n_ctx"].as_u64());
         facts.context = context.or(facts.context);
@@ -49,14 +49,14 @@ pub(crate) async fn ask(
 fn entry<'l>(list: &'l Value, model: &str) -> Option<&'l Value> {
     let entries = list["data"].as_array()?;
     let named = entries.iter().find(|entry| entry["id"] == model);
-    // llama.cpp with one model answers with it whatever name is asked for.
+    // llama.cpp with one model returns it for any name.
     named.or_else(|| match entries.as_slice() {
         [only] if only["owned_by"] == "llamacpp" => Some(only),
         _ => None,
     })
 }
 
-/// Fields of vLLM, llama.cpp, LM Studio, public gateways and Anthropic, the most certain first.
+/// Reads the fields of vLLM, llama.cpp, LM Studio, public gateways and Anthropic, the most reliable first.
 fn of_entry(entry: &Value) -> ModelFacts {
     let context = [
         &entry["loaded_context_length"],
@@ -74,7 +74,8 @@ fn of_entry(entry: &Value) -> ModelFacts {
     }
 }
 
-/// Ollama tells what a model could do, but cuts conversations to what it was loaded with (`num_ctx`).
+/// Reads the facts of Ollama, which reports the model's context size but truncates conversations to the size it was
+/// loaded with (`num_ctx`).
 fn of_ollama(shown: &Value, loaded: &Value, model: &str) -> ModelFacts {
     let info = &shown["model_info"];
     let possible = info["general.architecture"]

@@ -1,28 +1,32 @@
-//! What went wrong at a provider, in words that say what to do.
+//! Errors of providers, with advice.
 //!
-//! Texts of providers are quoted here as they came. They pass the filter of the key before they leave the crate.
+//! Messages of providers are quoted unchanged here. The key is removed from them before they leave the crate.
 
 use std::time::Duration;
 
 use prowess_core::{ModelError, ModelErrorKind, Remedy};
 use serde_json::Value;
 
-use crate::provider::{Origin, Provider};
+use crate::provider::{Provider, SettingOrigin};
 use prowess_core::system_reason;
 
-/// The most characters of a provider's explanation.
+/// Maximum length of a provider's message, in characters.
 const LONGEST_EXPLANATION: usize = 400;
 
-/// A reply that is no answer.
-pub(crate) struct Refusal<'r> {
+/// A response with an error.
+pub(crate) struct ErrorResponse<'r> {
     pub(crate) status: u16,
     pub(crate) content_type: &'r str,
     pub(crate) retry_after: Option<Duration>,
     pub(crate) body: &'r [u8],
 }
 
-/// The error of a reply whose status is not 200.
-pub(crate) fn of_status(provider: &Provider, model: &str, refusal: &Refusal<'_>) -> ModelError {
+/// The error for a response whose status is not 200.
+pub(crate) fn of_status(
+    provider: &Provider,
+    model: &str,
+    refusal: &ErrorResponse<'_>,
+) -> ModelError {
     let explained = Explanation::of(refusal.content_type, refusal.body);
     let kind = kind_of(refusal.status, &explained, refusal.retry_after);
     let name = &provider.name;
@@ -45,16 +49,16 @@ pub(crate) fn of_status(provider: &Provider, model: &str, refusal: &Refusal<'_>)
         }),
         ModelErrorKind::UnknownModel => {
             let error = ModelError::new(kind, format!("`{name}` has no model `{model}`{with}"));
-            // An Ollama of the user's own goes by another name, and says this.
+            // Recognises an Ollama server that is configured under another name.
             let is_ollama = name == "ollama"
                 || explained.text.as_deref().is_some_and(|it| it.contains("try pulling it first"));
             if is_ollama {
                 error.advice(match &provider.origin {
-                    // Its own program looks at the variable, and at the usual port without it.
-                    Origin::BuiltIn | Origin::Variable(_) => {
+                    // The `ollama` program uses the variable, or else the default port.
+                    SettingOrigin::BuiltIn | SettingOrigin::Variable(_) => {
                         format!("get it with `ollama pull {model}`")
                     }
-                    Origin::ConfigFile | Origin::Argument => {
+                    SettingOrigin::ConfigFile | SettingOrigin::Argument => {
                         let address = origin(provider);
                         format!("get it with `OLLAMA_HOST={address} ollama pull {model}`")
                     }
@@ -64,28 +68,32 @@ pub(crate) fn of_status(provider: &Provider, model: &str, refusal: &Refusal<'_>)
             }
         }
         ModelErrorKind::RateLimited { retry_after } => {
-            let error = ModelError::new(kind, format!("`{name}` wants us to wait{with}"));
+            let error =
+                ModelError::new(kind, format!("`{name}` limits the rate of requests{with}"));
             match retry_after {
                 Some(wait) => error.advice(format!("try again in {} s", wait.as_secs().max(1))),
                 None => error.advice("try again later"),
             }
         }
         ModelErrorKind::Provider => {
-            ModelError::new(kind, format!("`{name}` has trouble of its own{with}"))
+            ModelError::new(kind, format!("`{name}` reported an internal error{with}"))
                 .advice("try again later")
         }
-        ModelErrorKind::Rejected if (300..400).contains(&status) => {
-            ModelError::new(kind, format!("`{name}` sends us elsewhere (status {status})"))
-                .advice("a key is never sent after a redirect: correct the base URL")
-        }
+        ModelErrorKind::Rejected if (300..400).contains(&status) => ModelError::new(
+            kind,
+            format!("`{name}` redirects the request (status {status})"),
+        )
+        .advice(
+            "redirects are not followed, because they could disclose the key: correct the base URL",
+        ),
         ModelErrorKind::Rejected => {
-            let error = ModelError::new(kind, format!("`{name}` does not take the request{with}"));
+            let error = ModelError::new(kind, format!("`{name}` rejected the request{with}"));
             let text = explained.text.as_deref().unwrap_or_default();
             if status == 404 || status == 405 {
                 error.advice(format!("check the base URL `{}`", provider.base_url))
             } else if text.contains("temperature") {
                 error.advice(format!(
-                    "`omit = [\"temperature\"]` in `[providers.{name}]` leaves it out"
+                    "to omit it, add `omit = [\"temperature\"]` to `[providers.{name}]`"
                 ))
             } else {
                 error
@@ -105,7 +113,7 @@ fn kind_of(status: u16, explained: &Explanation, retry_after: Option<Duration>) 
     let mentions_model = explained.code.contains("model")
         || explained.text.as_deref().is_some_and(|text| text.to_lowercase().contains("model"));
     match status {
-        // Waiting does not fill an account.
+        // Waiting does not help against an exhausted quota.
         429 if explained.code.contains("insufficient_quota") => ModelErrorKind::Rejected,
         401 | 403 => ModelErrorKind::Unauthorized,
         404 if mentions_model => ModelErrorKind::UnknownModel,
@@ -117,7 +125,7 @@ fn kind_of(status: u16, explained: &Explanation, retry_after: Option<Duration>) 
     }
 }
 
-/// An error that came in the middle of an answer.
+/// The error for an error event in the middle of an answer.
 pub(crate) fn in_stream(error: &Value) -> ModelError {
     let explained = Explanation::of_error(error);
     let code = explained.code.as_str();
@@ -132,13 +140,13 @@ pub(crate) fn in_stream(error: &Value) -> ModelError {
         _ => ModelErrorKind::Provider,
     };
     let text = explained.text.unwrap_or_else(|| "no reason was given".to_owned());
-    ModelError::new(kind, format!("the provider broke its answer off: {text}"))
+    ModelError::new(kind, format!("the provider aborted its answer: {text}"))
 }
 
-/// What a provider says about an error.
+/// A provider's description of an error.
 struct Explanation {
     text: Option<String>,
-    /// Words for programs, joined.
+    /// The error codes, joined.
     code: String,
 }
 
@@ -159,7 +167,7 @@ impl Explanation {
     }
 
     fn of_error(error: &Value) -> Self {
-        // `detail` is what FastAPI writes.
+        // FastAPI writes `detail`.
         let text = [error, &error["message"], &error["detail"]]
             .into_iter()
             .find_map(Value::as_str)
@@ -169,7 +177,7 @@ impl Explanation {
     }
 }
 
-/// One line of bounded length.
+/// Shortens a text to one line of limited length.
 fn short(text: &str) -> Option<String> {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.is_empty() {
@@ -182,7 +190,7 @@ fn short(text: &str) -> Option<String> {
     Some(short)
 }
 
-/// The error of a request that got no reply, or whose reply broke.
+/// The error for a request without a response, or whose connection failed.
 pub(crate) fn of_transport(provider: &Provider, error: &reqwest::Error) -> ModelError {
     let name = &provider.name;
     let address = origin(provider);
@@ -190,14 +198,14 @@ pub(crate) fn of_transport(provider: &Provider, error: &reqwest::Error) -> Model
     if error.is_connect() {
         let message = if error.is_timeout() {
             let seconds = provider.timeouts.connect.as_secs_f64();
-            format!("`{name}` at {address} can't be reached within {seconds} s")
+            format!("could not connect to `{name}` at {address} within {seconds} s")
         } else {
-            format!("`{name}` at {address} can't be reached: {why}")
+            format!("could not connect to `{name}` at {address}: {why}")
         };
         if why.contains("certificate") {
-            // Not the kind that is tried again: it will be the same certificate.
+            // Not retried: the certificate will be the same.
             return ModelError::new(ModelErrorKind::Protocol, message)
-                .advice("`SSL_CERT_FILE` can name a file with further authorities");
+                .advice("set `SSL_CERT_FILE` to a file with additional certificate authorities");
         }
         let error = ModelError::new(ModelErrorKind::Unreachable, message);
         return if provider.is_local {
@@ -208,24 +216,24 @@ pub(crate) fn of_transport(provider: &Provider, error: &reqwest::Error) -> Model
     }
     ModelError::new(
         ModelErrorKind::Unreachable,
-        format!("the connection to `{name}` at {address} broke: {why}"),
+        format!("the connection to `{name}` at {address} failed: {why}"),
     )
-    .advice("try again; the provider's log may say more")
+    .advice("try again; the provider's log may have details")
 }
 
-/// Nothing came in time.
+/// The error for a timeout.
 pub(crate) fn timed_out(provider: &str, what: &str, limit: Duration) -> ModelError {
     let setting = if what == "first token" { "first_token" } else { "stall" };
     let message = match what {
-        "first token" => format!("`{provider}` gave no first token within {limit:?}"),
-        _ => format!("`{provider}` said nothing for {limit:?} and was given up"),
+        "first token" => format!("`{provider}` sent no token within {limit:?}"),
+        _ => format!("`{provider}` sent nothing for {limit:?}"),
     };
     ModelError::new(ModelErrorKind::TimedOut, message).advice(format!(
-        "`{setting}_timeout_secs` in `[providers.{provider}]` of config.toml gives it longer"
+        "to wait longer, set `{setting}_timeout_secs` in `[providers.{provider}]` of config.toml"
     ))
 }
 
-/// The reply is not an answer at all.
+/// The error for a response that is not an event stream.
 pub(crate) fn wrong_content(provider: &Provider, content_type: &str, body: &[u8]) -> ModelError {
     let explained = Explanation::of(content_type, body);
     let shown = if content_type.is_empty() { "no content type" } else { content_type };
@@ -242,7 +250,7 @@ fn origin(provider: &Provider) -> String {
     provider.base_url.origin().ascii_serialization()
 }
 
-/// The first cause, which is the one that helps.
+/// The root cause of an error.
 fn deepest(error: &reqwest::Error) -> String {
     let mut deepest: &dyn std::error::Error = error;
     while let Some(source) = deepest.source() {
@@ -251,7 +259,7 @@ fn deepest(error: &reqwest::Error) -> String {
     system_reason(deepest)
 }
 
-/// `retry-after` in seconds, or `retry-after-ms`. A date is not read: our own pause is as good a guess.
+/// Reads `retry-after` in seconds, or `retry-after-ms`. Dates are ignored: our own delay is as good.
 pub(crate) fn retry_after(headers: &reqwest::header::HeaderMap) -> Option<Duration> {
     let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
     let seconds = number("retry-after-ms").map(|ms| ms / 1000.0).or_else(|| number("retry-after"));

@@ -1,11 +1,11 @@
-//! Keys: where they come from, and that nobody ever sees one.
+//! API keys: reads them, and removes them from errors and answers.
 
 use prowess_core::{ModelError, ModelErrorKind};
 use prowess_secrets::{Replacer, Secret};
 
 use prowess_settings::{KeySource, read_key_file, variable};
 
-/// A key and the filter that keeps it out of everything that is said.
+/// An API key, with a filter that removes it from texts.
 #[derive(Clone)]
 pub(crate) struct Key {
     secret: Option<Secret>,
@@ -36,37 +36,37 @@ impl Key {
         {
             return Err(ModelError::new(
                 ModelErrorKind::Unauthorized,
-                format!("the key of `{provider}` holds characters that no key has"),
+                format!("the key of `{provider}` contains invalid characters"),
             )
             .advice("copy it again, without line breaks or quotes"));
         }
-        let replacer = Replacer::marks(secret.as_slice());
+        let replacer = Replacer::redacting(secret.as_slice());
         Ok(Self { secret, replacer })
     }
 
-    /// The value, for the one header that it goes into.
+    /// The value, for the request header.
     pub(crate) fn reveal(&self) -> Option<&str> {
         self.secret.as_ref().map(Secret::reveal_value)
     }
 
-    /// A text that does not hold the key.
+    /// Removes the key from a text.
     pub(crate) fn clean(&self, text: &str) -> String {
         let text = self.replacer.text(text);
         match &self.secret {
-            // A key of few characters is not looked for, because it may be part of any word. Then the text goes.
+            // A short key is not searched for, because it may be part of any word; the whole text is withheld instead.
             Some(secret) if !secret.is_searchable() && text.contains(secret.reveal_value()) => {
-                "an explanation that holds the key and is not shown".to_owned()
+                "(the message contains the key and is not shown)".to_owned()
             }
             _ => text.into_owned(),
         }
     }
 
-    /// Keeps the key out of an answer that comes in pieces.
-    pub(crate) fn filter(&self) -> prowess_secrets::Stream {
+    /// Creates a filter that removes the key from a streamed answer.
+    pub(crate) fn filter(&self) -> prowess_secrets::ReplacerStream {
         self.replacer.stream()
     }
 
-    /// An error that does not hold the key.
+    /// Removes the key from an error.
     pub(crate) fn clean_error(&self, mut error: ModelError) -> ModelError {
         error.message = self.clean(&error.message);
         let remedies = error.remedies.into_iter();
@@ -79,8 +79,8 @@ impl Key {
 fn missing(provider: &str, name: &str) -> ModelError {
     ModelError::new(
         ModelErrorKind::Unauthorized,
-        format!("`{provider}` wants a key, and `{name}` is not set"),
+        format!("`{provider}` requires a key, but `{name}` is not set"),
     )
     .advice(format!("set `{name}`"))
-    .advice(format!("or name a file: `[providers.{provider}]` with `key_file` in config.toml"))
+    .advice(format!("or set `key_file` in `[providers.{provider}]` of config.toml"))
 }

@@ -1,9 +1,9 @@
-//! Language models behind HTTP: which one is meant, how it is asked, what it answers.
+//! Clients for providers of language models over HTTP.
 //!
-//! [`choose`] is the door: it takes what the user wants, the variables and the folder with the settings, and gives a
-//! [`prowess_core::Model`]. [`Settings`] is the same in two steps, for those who want to show what is configured.
+//! [`choose`] is the entry point: it takes the user's choice, the environment variables and the settings folder, and
+//! returns a [`prowess_core::Model`]. [`ModelSettings`] does so in two steps, for callers that show the configuration.
 //!
-//! Keys are read late and kept in one place, `key.rs`; every error passes its filter before anybody sees it.
+//! Keys are read as late as possible, in `key.rs` only, which also removes them from every error.
 
 mod anthropic;
 mod config;
@@ -26,18 +26,18 @@ use std::path::Path;
 use prowess_core::{Model, ModelError};
 
 pub use discover::{LocalServer, find_local};
-pub use provider::{Kind, Origin, Provider, Timeouts};
+pub use provider::{Provider, ProviderKind, SettingOrigin, Timeouts};
 pub use remote::RemoteModel;
-pub use retry::Retries;
-pub use settings::{Choice, Settings};
+pub use retry::RetryPolicy;
+pub use settings::{ModelChoice, ModelSettings};
 
-/// The model that is meant: by the argument, else by `PROWESS_MODEL`, else by the settings in the folder.
+/// Chooses a model: by the argument, else by `PROWESS_MODEL`, else by the settings file in the folder.
 pub fn choose(
     wanted: Option<&str>,
     variables: &[(String, String)],
     config_folder: &Path,
 ) -> Result<Box<dyn Model>, ModelError> {
-    let settings = Settings::load(variables, config_folder)?;
+    let settings = ModelSettings::load(variables, config_folder)?;
     let choice = settings.choose(wanted)?;
     Ok(Box::new(RemoteModel::open(&choice, variables)?))
 }

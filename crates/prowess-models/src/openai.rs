@@ -1,15 +1,15 @@
-//! `OpenAI`'s `/v1/chat/completions`, which most servers speak.
+//! The Chat Completions API of `OpenAI`, `/v1/chat/completions`, which most servers implement.
 
-use prowess_core::{Message, ModelError, ModelRequest, Piece, Stop, ToolCall, Usage};
+use prowess_core::{Message, ModelDelta, ModelError, ModelRequest, StopReason, ToolCall, Usage};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 
-use crate::dialect::{MOST_CALLS, Progress, Without, broken_off, json, protocol};
+use crate::dialect::{AnswerProgress, MOST_CALLS, OmittedParts, broken_off, json, protocol};
 use crate::failure;
 use crate::sse::SseEvent;
 
-pub(super) fn body(model: &str, request: &ModelRequest, without: Without) -> Value {
+pub(super) fn body(model: &str, request: &ModelRequest, without: OmittedParts) -> Value {
     let mut messages = Vec::new();
     if let Some(system) = &request.system {
         messages.push(json!({ "role": "system", "content": system }));
@@ -65,8 +65,8 @@ fn message(message: &Message) -> Value {
     }
 }
 
-/// Whether `OpenAI` takes a schema as strict: every object is closed and all its properties are required. Other schemas
-/// would be refused, and without the word it follows them as well as it can.
+/// Whether `OpenAI` accepts a schema as strict: every object is closed and all its properties are required. Other
+/// schemas would be rejected; without `strict` they are followed on a best-effort basis.
 fn is_strict(schema: &Value) -> bool {
     match schema {
         Value::Object(fields) => {
@@ -88,26 +88,26 @@ fn is_strict(schema: &Value) -> bool {
     }
 }
 
-/// Puts the chunks of an answer together.
+/// Assembles an answer from its chunks.
 #[derive(Debug, Default)]
-pub(crate) struct Reader {
+pub(crate) struct OpenAiReader {
     calls: Vec<Fragments>,
     usage: Option<Usage>,
-    stop: Option<Stop>,
+    stop: Option<StopReason>,
 }
 
-/// A call that is still coming.
+/// An incomplete tool call.
 #[derive(Debug)]
 struct Fragments {
     index: u64,
     call: ToolCall,
 }
 
-impl Reader {
+impl OpenAiReader {
     pub(super) fn event(
         &mut self,
         event: &SseEvent,
-        progress: &mut Progress,
+        progress: &mut AnswerProgress,
     ) -> Result<(), ModelError> {
         if event.data.trim() == "[DONE]" {
             self.end(progress);
@@ -126,15 +126,15 @@ impl Reader {
                 output: number(usage, "completion_tokens"),
             });
         }
-        // The chunk with the usage has no choices.
+        // The chunk with the usage has an empty list of choices.
         let Some(choice) = chunk["choices"].get(0) else { return Ok(()) };
         let delta = &choice["delta"];
-        // What a model thinks is not its answer, but it shows that the model is at work.
+        // Reasoning is not part of the answer, but shows that the model is working.
         if ["reasoning_content", "reasoning"].iter().any(|name| delta[*name].is_string()) {
             progress.has_begun = true;
         }
         for text in [&delta["content"], &delta["refusal"]].into_iter().filter_map(Value::as_str) {
-            // The first delta has only a role.
+            // The first delta only has a role.
             if !text.is_empty() {
                 progress.text(text.to_owned())?;
             }
@@ -145,21 +145,25 @@ impl Reader {
         if let Some(reason) = choice["finish_reason"].as_str() {
             progress.has_begun = true;
             self.stop = Some(match reason {
-                "stop" => Stop::Done,
-                "length" => Stop::Length,
-                "tool_calls" | "function_call" => Stop::ToolCalls,
-                "content_filter" => Stop::Filtered,
-                other => Stop::Other(other.to_owned()),
+                "stop" => StopReason::Done,
+                "length" => StopReason::Length,
+                "tool_calls" | "function_call" => StopReason::ToolCalls,
+                "content_filter" => StopReason::Filtered,
+                other => StopReason::Other(other.to_owned()),
             });
         }
         Ok(())
     }
 
-    fn fragment(&mut self, fragment: &Value, progress: &mut Progress) -> Result<(), ModelError> {
+    fn fragment(
+        &mut self,
+        fragment: &Value,
+        progress: &mut AnswerProgress,
+    ) -> Result<(), ModelError> {
         let id = fragment["id"].as_str().unwrap_or_default();
         let name = fragment["function"]["name"].as_str().unwrap_or_default();
         let arguments = &fragment["function"]["arguments"];
-        // Some servers send the arguments as the object that they are.
+        // Some servers send the arguments as an object instead of a string.
         let arguments = match arguments {
             Value::Null => String::new(),
             Value::String(text) => text.clone(),
@@ -172,7 +176,7 @@ impl Reader {
         let is_full = self.calls.len() >= MOST_CALLS;
         let known = self.calls.iter_mut().rev().find(|known| known.index == index);
         match known {
-            // Some servers give every call of an answer the same index: a second number is a second call.
+            // Some servers give every call the same index: another id is another call.
             Some(known) if id.is_empty() || known.call.id == id || known.call.id.is_empty() => {
                 if known.call.id.is_empty() {
                     id.clone_into(&mut known.call.id);
@@ -183,7 +187,9 @@ impl Reader {
                 known.call.arguments.push_str(&arguments);
             }
             _ if is_full => {
-                return Err(protocol(format!("the model wants more than {MOST_CALLS} calls")));
+                return Err(protocol(format!(
+                    "the model requested more than {MOST_CALLS} tool calls"
+                )));
             }
             _ => {
                 let call = ToolCall { id: id.to_owned(), name: name.to_owned(), arguments };
@@ -193,8 +199,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Servers that forget the last line have said before why they stop.
-    pub(super) fn end_of_body(&mut self, progress: &mut Progress) -> Result<(), ModelError> {
+    /// Handles the end of the body. Some servers omit the last line, but have sent the stop reason before.
+    pub(super) fn end_of_body(&mut self, progress: &mut AnswerProgress) -> Result<(), ModelError> {
         if self.stop.is_none() {
             return Err(broken_off());
         }
@@ -202,12 +208,12 @@ impl Reader {
         Ok(())
     }
 
-    fn end(&mut self, progress: &mut Progress) {
+    fn end(&mut self, progress: &mut AnswerProgress) {
         let calls = std::mem::take(&mut self.calls);
         let has_calls = !calls.is_empty();
         progress.calls(calls.into_iter().enumerate().map(
             |(number, Fragments { mut call, .. })| {
-                // The result of a call names the call, so each needs a number.
+                // The result of a call refers to its id, so each call needs one.
                 if call.id.is_empty() {
                     call.id = format!("call_{number}");
                 }
@@ -215,17 +221,19 @@ impl Reader {
             },
         ));
         let stop = match self.stop.take() {
-            // Some servers say `stop` although there are calls.
-            Some(Stop::Done) | None if has_calls => Stop::ToolCalls,
+            // Some servers report `stop` although there are calls.
+            Some(StopReason::Done) | None if has_calls => StopReason::ToolCalls,
             Some(stop) => stop,
-            None => Stop::Done,
+            None => StopReason::Done,
         };
-        progress.end(self.usage.take().map(Piece::Usage).into_iter().chain([Piece::End(stop)]));
+        progress.end(
+            self.usage.take().map(ModelDelta::Usage).into_iter().chain([ModelDelta::End(stop)]),
+        );
     }
 }
 
-/// A chunk with text and nothing else to look at, as nearly all are. What is not named here says nothing, here as in
-/// [`Reader::event`].
+/// A chunk with text only, as nearly all are. Fields that are not listed here are ignored, as in
+/// [`OpenAiReader::event`].
 #[derive(Deserialize)]
 struct TextChunk {
     error: Option<IgnoredAny>,
@@ -248,8 +256,8 @@ struct TextDelta {
     tool_calls: Option<IgnoredAny>,
 }
 
-/// The text of such a chunk, without a tree of everything else around it: that took most of the time of a token. Whatever
-/// is otherwise, even a little, goes the long way.
+/// Parses a chunk with text only, without building a JSON tree, which took most of the time per token. Other chunks take
+/// the general path.
 fn only_text(data: &str) -> Option<String> {
     let TextChunk { error: None, usage: None, choices: [choice] } =
         serde_json::from_str(data).ok()?

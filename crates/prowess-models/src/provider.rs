@@ -1,4 +1,4 @@
-//! Providers: the ones that everybody knows, and what there is to say about any.
+//! Providers: the built-in ones, and the properties of any provider.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,17 +9,17 @@ use url::Url;
 use crate::key::Key;
 use prowess_settings::KeySource;
 
-/// A wire dialect.
+/// The API of a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ProviderKind {
     /// `/v1/chat/completions`.
     OpenAi,
     /// `/v1/messages`.
     Anthropic,
 }
 
-impl Kind {
-    /// The word in settings.
+impl ProviderKind {
+    /// The name in the settings.
     pub fn word(self) -> &'static str {
         match self {
             Self::OpenAi => "openai",
@@ -28,20 +28,20 @@ impl Kind {
     }
 }
 
-/// Who said something about a provider or a model.
+/// The origin of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// It is known.
+pub enum SettingOrigin {
+    /// A default.
     BuiltIn,
-    /// A variable of this name.
+    /// An environment variable of this name.
     Variable(String),
-    /// The file with the settings.
+    /// The settings file.
     ConfigFile,
-    /// Whoever asked.
+    /// The argument of the call.
     Argument,
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for SettingOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BuiltIn => f.write_str("built in"),
@@ -52,34 +52,34 @@ impl fmt::Display for Origin {
     }
 }
 
-/// A provider, ready to be asked. It holds no key.
+/// A configured provider. It does not contain the key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Provider {
-    /// What it is called.
+    /// The name.
     pub name: String,
-    /// The dialect.
-    pub kind: Kind,
-    /// What the paths of the dialect are put behind.
+    /// The API.
+    pub kind: ProviderKind,
+    /// The URL that the paths of the API are appended to.
     pub base_url: Url,
-    /// Who said so.
-    pub origin: Origin,
-    /// Where its key comes from.
+    /// The origin of the base URL.
+    pub origin: SettingOrigin,
+    /// The source of the key.
     pub key: KeySource,
-    /// Whether it is a server that people run on their own machine: a known one, or any whose address is this machine's.
+    /// Whether it is a local server: a known one, or one with a loopback address.
     pub is_local: bool,
-    /// How long it may take.
+    /// The timeouts.
     pub timeouts: Timeouts,
-    /// Whether it is never told a temperature.
+    /// Whether requests omit the temperature.
     pub omits_temperature: bool,
 }
 
 impl Provider {
-    /// Whether there is a key, or why it can't be used.
+    /// Whether there is a key; an error if it can't be used.
     pub fn has_key(&self, variables: &[(String, String)]) -> Result<bool, ModelError> {
         Key::read(&self.key, &self.name, variables).map(|key| key.reveal().is_some())
     }
 
-    /// The address of a path of the dialect.
+    /// The URL of a path of the API.
     pub(crate) fn address(&self, path: &str) -> Url {
         let mut url = self.base_url.clone();
         let base = url.path().trim_end_matches('/').to_owned();
@@ -87,7 +87,7 @@ impl Provider {
         url
     }
 
-    /// The address of a path that has nothing to do with the dialect, beside `/v1`.
+    /// The URL of a path outside the API, next to `/v1`.
     pub(crate) fn beside(&self, path: &str) -> Url {
         let mut url = self.base_url.clone();
         let base = url.path().trim_end_matches('/').trim_end_matches("/v1").to_owned();
@@ -96,19 +96,19 @@ impl Provider {
     }
 }
 
-/// How long a provider may take.
+/// The timeouts of a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// Until a connection stands.
+    /// For establishing a connection.
     pub connect: Duration,
-    /// From the request to the first token. A long prompt on a small machine takes minutes.
+    /// From the request to the first token. A long prompt takes minutes on a small machine.
     pub first_token: Duration,
-    /// Between two signs of life after that.
+    /// Between two chunks after that.
     pub stall: Duration,
 }
 
 impl Timeouts {
-    /// What counts when nobody says anything.
+    /// The defaults.
     pub const USUAL: Self = Self {
         connect: Duration::from_secs(10),
         first_token: Duration::from_mins(5),
@@ -116,22 +116,22 @@ impl Timeouts {
     };
 }
 
-/// A provider that everybody knows.
+/// A built-in provider.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BuiltIn {
     pub(crate) name: &'static str,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ProviderKind,
     pub(crate) base_url: &'static str,
     pub(crate) url_variable: Option<&'static str>,
     pub(crate) key_variable: Option<&'static str>,
     pub(crate) is_local: bool,
 }
 
-/// Ports are those that the servers' own documentation names. Lemonade's was 8000 before.
+/// The built-in providers. Ports are those of the servers' documentation; Lemonade's was 8000 before.
 pub(crate) const BUILT_IN: [BuiltIn; 7] = [
     BuiltIn {
         name: "openai",
-        kind: Kind::OpenAi,
+        kind: ProviderKind::OpenAi,
         base_url: "https://api.openai.com/v1",
         url_variable: Some("OPENAI_BASE_URL"),
         key_variable: Some("OPENAI_API_KEY"),
@@ -139,7 +139,7 @@ pub(crate) const BUILT_IN: [BuiltIn; 7] = [
     },
     BuiltIn {
         name: "anthropic",
-        kind: Kind::Anthropic,
+        kind: ProviderKind::Anthropic,
         base_url: "https://api.anthropic.com/v1",
         url_variable: Some("ANTHROPIC_BASE_URL"),
         key_variable: Some("ANTHROPIC_API_KEY"),
@@ -158,17 +158,24 @@ const fn local(
     url_variable: Option<&'static str>,
     key_variable: Option<&'static str>,
 ) -> BuiltIn {
-    BuiltIn { name, kind: Kind::OpenAi, base_url, url_variable, key_variable, is_local: true }
+    BuiltIn {
+        name,
+        kind: ProviderKind::OpenAi,
+        base_url,
+        url_variable,
+        key_variable,
+        is_local: true,
+    }
 }
 
-/// Reads a base URL. `/v1` is understood where there is no path, because every server has it there.
+/// Parses a base URL. Without a path, `/v1` is added, which every server uses.
 pub(crate) fn base_url(text: &str) -> Result<Url, String> {
     let mut url = Url::parse(text).map_err(|error| error.to_string())?;
     if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
-        return Err("it has to begin with `http://` or `https://` and name a host".to_owned());
+        return Err("it must begin with `http://` or `https://` and name a host".to_owned());
     }
     if !url.username().is_empty() || url.password().is_some() || url.query().is_some() {
-        return Err("keys do not belong into it: use `key_env` or `key_file`".to_owned());
+        return Err("it must not contain a key: use `key_env` or `key_file`".to_owned());
     }
     url.set_fragment(None);
     let path = url.path().trim_end_matches('/').to_owned();
@@ -176,8 +183,8 @@ pub(crate) fn base_url(text: &str) -> Result<Url, String> {
     Ok(url)
 }
 
-/// Reads `OLLAMA_HOST`, which may be anything from a port to a URL. It is also what the server listens on, so an address
-/// that means every interface is taken for this machine.
+/// Parses `OLLAMA_HOST`, which may be anything from a port to a URL. The server listens on the same address, so the
+/// wildcard address means this machine.
 pub(crate) fn ollama_host(text: &str) -> Result<Url, String> {
     const PORT: u16 = 11434;
     let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
@@ -198,7 +205,7 @@ pub(crate) fn ollama_host(text: &str) -> Result<Url, String> {
     if matches!(url.host_str(), Some("0.0.0.0" | "[::]")) {
         url.set_host(Some("127.0.0.1")).map_err(|error| error.to_string())?;
     }
-    // The variable names the server, and the dialect lies below it.
+    // The variable names the server; the API is below it.
     if !url.path().ends_with("/v1") {
         let path = format!("{}/v1", url.path());
         url.set_path(&path);
@@ -206,10 +213,10 @@ pub(crate) fn ollama_host(text: &str) -> Result<Url, String> {
     Ok(url)
 }
 
-/// Whether an address is this machine's own.
+/// Whether a URL refers to this machine.
 pub(crate) fn is_loopback(url: &Url) -> bool {
     match url.host() {
-        // Whoever connects to the address of every interface reaches this machine.
+        // Connecting to the wildcard address reaches this machine.
         Some(url::Host::Ipv4(address)) => address.is_loopback() || address.is_unspecified(),
         Some(url::Host::Ipv6(address)) => {
             let address = address.to_canonical();

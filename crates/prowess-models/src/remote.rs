@@ -1,4 +1,4 @@
-//! A model of a provider, as the engine wants it.
+//! [`RemoteModel`]: the implementation of [`Model`] over HTTP.
 
 use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};
@@ -11,16 +11,16 @@ use reqwest::{Body, Client};
 use tokio::time::{Instant, timeout_at};
 use tracing::Instrument as _;
 
-use crate::dialect::{self, Without};
-use crate::failure::{self, Refusal};
+use crate::dialect::{self, OmittedParts};
+use crate::failure::{self, ErrorResponse};
 use crate::key::Key;
-use crate::provider::{Kind, Provider};
-use crate::retry::{Retries, spread};
-use crate::settings::Choice;
-use crate::stream::{AnswerStream, Reading};
+use crate::provider::{Provider, ProviderKind};
+use crate::retry::{RetryPolicy, spread};
+use crate::settings::ModelChoice;
+use crate::stream::{AnswerStream, StreamSettings};
 use crate::{facts, transport};
 
-/// A model behind HTTP.
+/// A model that is reached over HTTP.
 pub struct RemoteModel {
     name: String,
     model: String,
@@ -28,14 +28,14 @@ pub struct RemoteModel {
     key: Key,
     client: Client,
     headers: HeaderMap,
-    retries: Retries,
-    /// What the server was found not to take.
-    without: Mutex<Without>,
+    retries: RetryPolicy,
+    /// Parts of a request that the server was found not to support.
+    without: Mutex<OmittedParts>,
 }
 
 impl RemoteModel {
-    /// Reads the key and gets ready. Nothing is sent.
-    pub fn open(choice: &Choice, variables: &[(String, String)]) -> Result<Self, ModelError> {
+    /// Reads the key and creates the client. Nothing is sent.
+    pub fn open(choice: &ModelChoice, variables: &[(String, String)]) -> Result<Self, ModelError> {
         let provider = choice.provider.clone();
         let key = Key::read(&provider.key, &provider.name, variables)?;
         let prepare = || {
@@ -46,21 +46,21 @@ impl RemoteModel {
         Ok(Self {
             name: format!("{}/{}", provider.name, choice.model),
             model: choice.model.clone(),
-            without: Mutex::new(Without {
+            without: Mutex::new(OmittedParts {
                 temperature: provider.omits_temperature,
-                ..Without::default()
+                ..OmittedParts::default()
             }),
             provider,
             key,
             client,
             headers,
-            retries: Retries::USUAL,
+            retries: RetryPolicy::USUAL,
         })
     }
 
-    /// The same with other pauses.
+    /// Sets the retry policy.
     #[must_use]
-    pub fn with_retries(mut self, retries: Retries) -> Self {
+    pub fn with_retries(mut self, retries: RetryPolicy) -> Self {
         self.retries = retries;
         self
     }
@@ -93,12 +93,12 @@ impl RemoteModel {
     async fn attempt(
         &self,
         request: &ModelRequest,
-        without: Without,
+        without: OmittedParts,
     ) -> Result<ModelStream, ModelError> {
         let provider = &self.provider;
         let path = match provider.kind {
-            Kind::OpenAi => "chat/completions",
-            Kind::Anthropic => "messages",
+            ProviderKind::OpenAi => "chat/completions",
+            ProviderKind::Anthropic => "messages",
         };
         let body = dialect::body(provider.kind, &self.model, request, without).to_string();
         let limit = provider.timeouts.first_token;
@@ -117,7 +117,7 @@ impl RemoteModel {
                 failure::wrong_content(provider, &content_type, &body)
             } else {
                 let refusal =
-                    Refusal { status, content_type: &content_type, retry_after, body: &body };
+                    ErrorResponse { status, content_type: &content_type, retry_after, body: &body };
                 failure::of_status(provider, &self.model, &refusal)
             }))
         };
@@ -126,7 +126,7 @@ impl RemoteModel {
             Ok(Err(error)) => return Err(failure::of_transport(provider, &error)),
             Err(_) => return Err(failure::timed_out(&provider.name, "first token", limit)),
         };
-        let reading = Reading {
+        let reading = StreamSettings {
             provider: provider.name.clone(),
             kind: provider.kind,
             key: self.key.clone(),
@@ -136,9 +136,9 @@ impl RemoteModel {
         };
         let name = provider.name.clone();
         let mut stream = AnswerStream::new(Body::from(response), reading, move |why| {
-            let message = format!("the connection to `{name}` broke in its answer: {why}");
+            let message = format!("the connection to `{name}` failed during its answer: {why}");
             ModelError::new(ModelErrorKind::Unreachable, message)
-                .advice("try again; the provider's log may say more")
+                .advice("try again; the provider's log may have details")
         });
         stream.begin().await?;
         Ok(Box::pin(stream))
@@ -173,7 +173,7 @@ impl Model for RemoteModel {
     }
 }
 
-/// The key is no part of it.
+/// Omits the key.
 impl std::fmt::Debug for RemoteModel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("RemoteModel")

@@ -1,25 +1,25 @@
-//! When to try again. Only before the first token: after it somebody has seen a part of an answer.
+//! Retries. A request is only retried before the first token, because a part of the answer may have been shown after it.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::time::Duration;
 
 use prowess_core::ModelErrorKind;
 
-/// How often and how patiently a request is tried again.
+/// How often and after which delays a request is retried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Retries {
-    /// The most attempts, the first included.
+pub struct RetryPolicy {
+    /// Maximum number of attempts, including the first.
     pub attempts: u32,
-    /// The first pause; each further one is twice as long.
+    /// The first delay; each further one is twice as long.
     pub pause: Duration,
-    /// The first pause when nobody listens: a server that restarts is back soon, one that does not run never.
+    /// The first delay if the connection is refused: a server that restarts is back soon.
     pub short_pause: Duration,
-    /// A provider that wants a longer pause than this is not waited for.
+    /// Maximum delay; if a provider asks for a longer one, the request fails.
     pub longest_pause: Duration,
 }
 
-impl Retries {
-    /// What counts when nobody says anything.
+impl RetryPolicy {
+    /// The default policy.
     pub const USUAL: Self = Self {
         attempts: 4,
         pause: Duration::from_millis(500),
@@ -27,8 +27,8 @@ impl Retries {
         longest_pause: Duration::from_mins(1),
     };
 
-    /// The pause before the next attempt, or none when there should be no next. `spread` from 0 to 1 keeps many clients
-    /// from coming back at the same moment.
+    /// The delay before the next attempt; `None` if there is none. `spread`, from 0 to 1, is the jitter that keeps many
+    /// clients from retrying at the same time.
     pub(crate) fn pause(&self, failed: u32, kind: ModelErrorKind, spread: f64) -> Option<Duration> {
         if failed >= self.attempts {
             return None;
@@ -55,7 +55,7 @@ impl Retries {
     }
 }
 
-/// A number from 0 to 1 that nobody can foresee; the standard library has no other source.
+/// A random number from 0 to 1, from the hash seeds of the standard library.
 pub(crate) fn spread() -> f64 {
     let bits = RandomState::new().build_hasher().finish();
     f64::from(u16::try_from(bits & 0xffff).expect("sixteen bits")) / f64::from(u16::MAX)
@@ -69,10 +69,10 @@ mod tests {
         Provider, RateLimited, Rejected, TimedOut, Unauthorized, Unreachable,
     };
 
-    use super::{Retries, spread};
+    use super::{RetryPolicy, spread};
 
     #[test]
-    fn pauses_grow_and_end() {
+    fn delays_grow_and_end() {
         let wanted = |seconds| RateLimited { retry_after: Some(Duration::from_secs(seconds)) };
         for (failed, kind, milliseconds) in [
             (1, Provider, Some(500)),
@@ -91,15 +91,15 @@ mod tests {
             (1, Unauthorized, None),
             (1, TimedOut, None),
         ] {
-            let pause = Retries::USUAL.pause(failed, kind, 0.5);
+            let pause = RetryPolicy::USUAL.pause(failed, kind, 0.5);
             assert_eq!(pause, milliseconds.map(Duration::from_millis), "{failed} {kind:?}");
         }
     }
 
     #[test]
-    fn pauses_are_spread_around_their_middle() {
+    fn delays_have_jitter() {
         for (spread, milliseconds) in [(0.0, 375), (1.0, 625)] {
-            let pause = Retries::USUAL.pause(1, Provider, spread);
+            let pause = RetryPolicy::USUAL.pause(1, Provider, spread);
             assert_eq!(pause, Some(Duration::from_millis(milliseconds)));
         }
         assert!((0..100).map(|_| spread()).all(|number| (0.0..=1.0).contains(&number)));

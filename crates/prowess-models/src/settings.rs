@@ -1,4 +1,4 @@
-//! Which model is meant: the variables and the file put together, and a choice out of it.
+//! Settings about models: environment variables and `config.toml` combined, and the choice of a model.
 
 use std::path::{Path, PathBuf};
 
@@ -6,38 +6,38 @@ use prowess_core::{ModelError, ModelErrorKind, Remedy};
 
 use crate::config::{self, Config, ProviderConfig};
 
-use crate::provider::{self, BUILT_IN, BuiltIn, Kind, Origin, Provider, Timeouts};
+use crate::provider::{self, BUILT_IN, BuiltIn, Provider, ProviderKind, SettingOrigin, Timeouts};
 use prowess_settings::{CONFIG_FILE, KeySource, read_config, variable};
 
 const MODEL_VARIABLE: &str = "PROWESS_MODEL";
 
-/// Everything that is configured about models. It holds no key.
+/// All settings about models. It contains no keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// The model that is meant when nobody names one.
-    pub model: Option<(String, Origin)>,
-    /// All providers, the ones that everybody knows first.
+pub struct ModelSettings {
+    /// The default model.
+    pub model: Option<(String, SettingOrigin)>,
+    /// All providers, built-in ones first.
     pub providers: Vec<Provider>,
-    /// What nobody understood, worth a line for the user.
+    /// Warnings about unknown settings.
     pub notes: Vec<String>,
-    /// Variables that are set and would make a provider usable.
+    /// Environment variables that are set and make a provider usable.
     hinted: Vec<&'static str>,
     config_path: PathBuf,
 }
 
 /// A model of a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Choice {
+pub struct ModelChoice {
     /// The provider.
     pub provider: Provider,
-    /// The model's name there.
+    /// The name of the model at the provider.
     pub model: String,
-    /// Who chose it.
-    pub origin: Origin,
+    /// The origin of the choice.
+    pub origin: SettingOrigin,
 }
 
-impl Settings {
-    /// Reads the file in the folder, which need not exist, and puts it together with the variables.
+impl ModelSettings {
+    /// Reads the file in the folder, if it exists, and combines it with the variables.
     pub fn load(variables: &[(String, String)], config_folder: &Path) -> Result<Self, ModelError> {
         let path = config_folder.join(CONFIG_FILE);
         let text = read_config(&path)
@@ -45,7 +45,7 @@ impl Settings {
         Self::of(variables, text.as_deref(), config_folder)
     }
 
-    /// The same from the text of the file.
+    /// Combines the text of the file with the variables.
     pub fn of(
         variables: &[(String, String)],
         config: Option<&str>,
@@ -69,8 +69,10 @@ impl Settings {
             providers.push(own(name, said, &folders)?);
         }
         let model = match variable(variables, MODEL_VARIABLE) {
-            Some(model) => Some((model.to_owned(), Origin::Variable(MODEL_VARIABLE.to_owned()))),
-            None => config.model.map(|model| (model, Origin::ConfigFile)),
+            Some(model) => {
+                Some((model.to_owned(), SettingOrigin::Variable(MODEL_VARIABLE.to_owned())))
+            }
+            None => config.model.map(|model| (model, SettingOrigin::ConfigFile)),
         };
         let hinted = BUILT_IN.iter().filter(|known| {
             known.key_variable.is_some_and(|name| variable(variables, name).is_some())
@@ -84,10 +86,10 @@ impl Settings {
         })
     }
 
-    /// The model that is meant.
-    pub fn choose(&self, wanted: Option<&str>) -> Result<Choice, ModelError> {
+    /// Chooses a model.
+    pub fn choose(&self, wanted: Option<&str>) -> Result<ModelChoice, ModelError> {
         let (text, origin) = match (wanted, &self.model) {
-            (Some(wanted), _) => (wanted.trim(), Origin::Argument),
+            (Some(wanted), _) => (wanted.trim(), SettingOrigin::Argument),
             (None, Some((model, origin))) => (model.as_str(), origin.clone()),
             (None, None) => return Err(self.nothing_chosen()),
         };
@@ -104,13 +106,13 @@ impl Settings {
         let Some(provider) = self.providers.iter().find(|known| known.name == name) else {
             let names: Vec<&str> = self.providers.iter().map(|known| known.name.as_str()).collect();
             return Err(not_configured(format!("`{name}` ({origin}) is not a provider"))
-                .advice(format!("there are {}", names.join(", ")))
+                .advice(format!("available: {}", names.join(", ")))
                 .advice(format!(
-                    "another one needs `[providers.{name}]` in `{}`",
+                    "to add it, write `[providers.{name}]` into `{}`",
                     self.config_path.display()
                 )));
         };
-        Ok(Choice { provider: provider.clone(), model: model.to_owned(), origin })
+        Ok(ModelChoice { provider: provider.clone(), model: model.to_owned(), origin })
     }
 
     fn nothing_chosen(&self) -> ModelError {
@@ -119,7 +121,7 @@ impl Settings {
         not_configured("no model is chosen").remedy(first).remedy(second).remedy(Remedy::ListModels)
     }
 
-    /// The ways to choose this model.
+    /// Remedies that choose this model.
     pub fn ways_to_choose(&self, model: &str) -> [Remedy; 2] {
         let path = self.config_path.display();
         [
@@ -135,7 +137,7 @@ struct Folders<'f> {
 }
 
 impl Folders<'_> {
-    /// A path in the file is relative to it, and may begin with `~/`.
+    /// Resolves a path of the file: relative to the file, or to the home folder if it begins with `~/`.
     fn path(&self, text: &str) -> PathBuf {
         match (text.strip_prefix("~/"), self.home) {
             (Some(rest), Some(home)) => Path::new(home).join(rest),
@@ -159,23 +161,23 @@ fn built_in(
             } else {
                 provider::base_url(text)
             };
-            // The value is not repeated: people put keys into addresses.
+            // The value is not quoted: it may contain a key.
             let url = url.map_err(|why| {
-                not_configured(format!("`{name}` is no base URL: {why}"))
+                not_configured(format!("`{name}` is not a valid base URL: {why}"))
                     .advice("write it like `https://HOST/v1`")
             })?;
-            (url, Origin::Variable(name.to_owned()))
+            (url, SettingOrigin::Variable(name.to_owned()))
         }
-        (None, Some(text)) => (checked_url(known.name, text)?, Origin::ConfigFile),
+        (None, Some(text)) => (checked_url(known.name, text)?, SettingOrigin::ConfigFile),
         (None, None) => {
             let url = provider::base_url(known.base_url).expect("known addresses are addresses");
-            (url, Origin::BuiltIn)
+            (url, SettingOrigin::BuiltIn)
         }
     };
     let kind = said.kind.unwrap_or(known.kind);
     let url = match kind {
-        Kind::Anthropic => anthropic_url(url),
-        Kind::OpenAi => url,
+        ProviderKind::Anthropic => anthropic_url(url),
+        ProviderKind::OpenAi => url,
     };
     let is_local = provider::is_loopback(&url);
     let key = match key_of(said, folders) {
@@ -183,8 +185,8 @@ fn built_in(
         None => match known.key_variable {
             Some(name) => KeySource::Variable {
                 name: name.to_owned(),
-                // Another server in the place of the known one may want none.
-                is_needed: !known.is_local && origin == Origin::BuiltIn,
+                // Another server at this URL may not require a key.
+                is_needed: !known.is_local && origin == SettingOrigin::BuiltIn,
             },
             None => KeySource::None,
         },
@@ -201,10 +203,10 @@ fn built_in(
     })
 }
 
-/// A provider that the file says something about comes from the file, unless a variable gave its address.
-fn said_by(origin: Origin) -> Origin {
+/// The origin of a provider that the file configures: the file, unless a variable sets its URL.
+fn said_by(origin: SettingOrigin) -> SettingOrigin {
     match origin {
-        Origin::BuiltIn => Origin::ConfigFile,
+        SettingOrigin::BuiltIn => SettingOrigin::ConfigFile,
         other => other,
     }
 }
@@ -222,10 +224,10 @@ fn own(name: &str, said: &ProviderConfig, folders: &Folders<'_>) -> Result<Provi
         name: name.to_owned(),
         kind,
         base_url: match kind {
-            Kind::Anthropic => anthropic_url(url),
-            Kind::OpenAi => url,
+            ProviderKind::Anthropic => anthropic_url(url),
+            ProviderKind::OpenAi => url,
         },
-        origin: Origin::ConfigFile,
+        origin: SettingOrigin::ConfigFile,
         key: key_of(said, folders).unwrap_or(KeySource::None),
         is_local,
         timeouts: timeouts(said),
@@ -235,12 +237,14 @@ fn own(name: &str, said: &ProviderConfig, folders: &Folders<'_>) -> Result<Provi
 
 fn checked_url(name: &str, text: &str) -> Result<url::Url, ModelError> {
     provider::base_url(text).map_err(|why| {
-        not_configured(format!("`providers.{name}.base_url` in config.toml is none: {why}"))
-            .advice("write it like `https://HOST/v1`")
+        not_configured(format!(
+            "`providers.{name}.base_url` in config.toml is not a valid URL: {why}"
+        ))
+        .advice("write it like `https://HOST/v1`")
     })
 }
 
-/// Programs of this dialect take the address without `/v1`, so both are right.
+/// Adds `/v1`: programs for this API take the URL without it, so both forms are accepted.
 fn anthropic_url(mut url: url::Url) -> url::Url {
     if !url.path().ends_with("/v1") {
         let path = format!("{}/v1", url.path().trim_end_matches('/'));

@@ -1,41 +1,41 @@
-//! Events of a `text/event-stream`, however it is cut into pieces.
+//! Incremental decoder for server-sent events (`text/event-stream`).
 //!
-//! Written here because every line needs a bound, and because nothing of the standard is needed beyond two fields.
+//! Our own, because every line needs a limit and only two fields of the standard are needed.
 
-/// The most bytes of one event. The largest that providers send are whole tool calls.
+/// Maximum size of an event in bytes. The largest ones are whole tool calls.
 const LONGEST_EVENT: usize = 4 << 20;
 
-/// The room for events that is kept: more than any token takes.
+/// Maximum capacity of the buffer that is kept between events; more than any token needs.
 const KEPT_BYTES: usize = 16 << 10;
 
-/// One event.
+/// A server-sent event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SseEvent {
-    /// What kind it is; empty when nothing was said.
+    /// The event type; empty if there is none.
     pub(crate) kind: String,
-    /// Its lines of data, joined.
+    /// The data lines, joined.
     pub(crate) data: String,
 }
 
-/// An event or a line is longer than any provider's.
+/// An event or a line exceeds the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooLong;
 
-/// Takes bytes and gives events.
+/// Decodes events from bytes.
 #[derive(Debug, Default)]
 pub(crate) struct SseDecoder {
-    /// The line that is not complete yet, without its end.
+    /// The incomplete last line.
     line: Vec<u8>,
     event: SseEvent,
     has_data: bool,
-    /// The last byte was a carriage return, so a line feed right after it ends no line.
+    /// Whether the last byte was a carriage return, so that a line feed after it is ignored.
     after_return: bool,
     begun: bool,
 }
 
 impl SseDecoder {
-    /// Takes a piece and hands on the events that it completes. A token is an event, so that this allocates nothing for
-    /// one: lines that come whole are looked at where they are, and an event's room is used for the next.
+    /// Adds a chunk and passes on the events that it completes. Each token is an event, so this does not allocate per
+    /// event: complete lines are parsed in place, and the buffer of an event is reused.
     pub(crate) fn push(
         &mut self,
         mut bytes: &[u8],
@@ -74,7 +74,7 @@ impl SseDecoder {
                     hand_on(&self.event);
                     self.event.clear();
                 }
-                // One without data is none.
+                // An event without data is ignored.
                 Ended::Nothing => self.event.clear(),
             }
         }
@@ -89,7 +89,7 @@ impl SseDecoder {
         Ok(())
     }
 
-    /// Takes a line, and says what has ended with it.
+    /// Parses a line, and returns what it completes.
     fn end_line(&mut self, mut line: &[u8]) -> Result<Ended, TooLong> {
         if line.len() > LONGEST_EVENT {
             return Err(TooLong);
@@ -101,7 +101,7 @@ impl SseDecoder {
             let has_data = std::mem::take(&mut self.has_data);
             return Ok(if has_data { Ended::Event } else { Ended::Nothing });
         }
-        // Lines are decoded whole, so a character that was cut in two has grown together again.
+        // Only complete lines are decoded, so no character is split.
         let line = String::from_utf8_lossy(line);
         let (field, value) = match line.split_once(':') {
             Some((field, value)) => (field, value.strip_prefix(' ').unwrap_or(value)),
@@ -119,15 +119,15 @@ impl SseDecoder {
                 self.has_data = true;
             }
             "event" => value.clone_into(&mut self.event.kind),
-            // A line that begins with a colon is a comment, which keeps a connection open; other fields are for
-            // clients that come back later.
+            // A line that begins with a colon is a comment that keeps the connection open; other fields are for
+            // clients that reconnect.
             _ => {}
         }
         Ok(Ended::Line)
     }
 }
 
-/// What ends with a line.
+/// What a line completes.
 enum Ended {
     Line,
     Event,
@@ -138,7 +138,7 @@ impl SseEvent {
     fn clear(&mut self) {
         self.kind.clear();
         self.data.clear();
-        // What one large event took is not kept as long as the answer lasts.
+        // The buffer of a large event is not kept for the rest of the answer.
         self.data.shrink_to(KEPT_BYTES);
     }
 }

@@ -1,4 +1,4 @@
-//! An answer on its way: bytes to events to pieces, with an eye on the clock.
+//! A streamed answer: bytes to events to deltas, with timeouts.
 
 use std::borrow::Cow;
 use std::future::Future as _;
@@ -9,44 +9,43 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_core::Stream;
 use http_body::Body;
-use prowess_core::{ModelError, Piece};
+use prowess_core::{ModelDelta, ModelError};
 use tokio::time::{Instant, Sleep};
 
-use crate::dialect::{Progress, Reader, protocol};
+use crate::dialect::{AnswerProgress, AnswerReader, protocol};
 use crate::failure;
 use crate::key::Key;
-use crate::provider::Kind;
+use crate::provider::ProviderKind;
 use crate::sse::SseDecoder;
 
-/// What an answer is read with.
-pub(crate) struct Reading {
+/// Settings for reading an answer.
+pub(crate) struct StreamSettings {
     pub(crate) provider: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ProviderKind,
     pub(crate) key: Key,
-    /// When the first token has to be there. Comments that keep a connection open do not move it.
+    /// Deadline of the first token. Comments that keep the connection open do not extend it.
     pub(crate) first_token: Instant,
-    /// The same as a span, for the message.
+    /// The timeout of the first token, for the message.
     pub(crate) first_token_limit: Duration,
-    /// The longest silence after the first token.
+    /// Maximum time between two chunks after the first token.
     pub(crate) stall: Duration,
 }
 
-/// An answer. Dropping it closes the connection, and the provider stops.
+/// A streamed answer. Dropping it closes the connection, and the provider stops.
 pub(crate) struct AnswerStream<B> {
     body: Pin<Box<B>>,
     decoder: SseDecoder,
-    reader: Reader,
-    progress: Progress,
-    /// Rings when nothing has come for too long, or a little earlier: it is set anew only when it rings, and not for every
-    /// token.
+    reader: AnswerReader,
+    progress: AnswerProgress,
+    /// A timer for the timeout. It is only reset when it fires and not for every token, so it may fire early.
     alarm: Pin<Box<Sleep>>,
-    /// Since when nothing has come, as long as nothing comes.
+    /// The start of the current period without data.
     silent_since: Option<Instant>,
-    reading: Reading,
-    /// A provider may repeat the key in its answer, cut into pieces however it likes.
-    filter: prowess_secrets::Stream,
+    reading: StreamSettings,
+    /// Removes the key from the answer, which may repeat it in any number of pieces.
+    filter: prowess_secrets::ReplacerStream,
     explain: Box<dyn Fn(String) -> ModelError + Send + Sync>,
-    /// Why nothing more comes, until it was told.
+    /// The error that ended the answer, until it is returned.
     error: Option<ModelError>,
     is_over: bool,
 }
@@ -56,17 +55,17 @@ where
     B: Body<Data = Bytes>,
     B::Error: std::error::Error + 'static,
 {
-    /// `explain` makes an error of the reason for which a connection broke.
+    /// Creates a stream. `explain` converts the error of a failed connection.
     pub(crate) fn new(
         body: B,
-        reading: Reading,
+        reading: StreamSettings,
         explain: impl Fn(String) -> ModelError + Send + Sync + 'static,
     ) -> Self {
         Self {
             body: Box::pin(body),
             decoder: SseDecoder::default(),
-            reader: Reader::new(reading.kind),
-            progress: Progress::default(),
+            reader: AnswerReader::new(reading.kind),
+            progress: AnswerProgress::default(),
             alarm: Box::pin(tokio::time::sleep_until(reading.first_token)),
             silent_since: None,
             filter: reading.key.filter(),
@@ -77,12 +76,12 @@ where
         }
     }
 
-    /// Waits until the model has begun to answer: until then everything can be tried again.
+    /// Waits until the model has started to answer; until then the request can be retried.
     pub(crate) async fn begin(&mut self) -> Result<(), ModelError> {
         std::future::poll_fn(|cx| {
             while !self.progress.has_begun && !self.progress.has_ended {
                 if let Err(error) = ready!(self.poll_more(cx)) {
-                    // The beginning and the error came in one packet: then it is an answer that broke off.
+                    // The first token and an error arrived together: the answer has started.
                     if self.progress.has_begun {
                         self.is_over = true;
                         self.error = Some(error);
@@ -97,7 +96,7 @@ where
         .map_err(|error| self.reading.key.clean_error(error))
     }
 
-    /// Takes what the body has next.
+    /// Reads the next chunk of the body.
     fn poll_more(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ModelError>> {
         let frame = match self.body.as_mut().poll_frame(cx) {
             Poll::Ready(frame) => frame,
@@ -115,28 +114,28 @@ where
         let mut failed = None;
         let (reader, progress) = (&mut self.reader, &mut self.progress);
         let pushed = self.decoder.push(&bytes, |event| {
-            // What comes after the end means nothing.
+            // Data after the end is ignored.
             if failed.is_none() && !progress.has_ended {
                 failed = reader.event(event, progress).err();
             }
         });
         if !self.progress.has_begun && Instant::now() >= self.reading.first_token {
-            // The alarm is looked at only when nothing comes, and comments may come all the time.
+            // The timer is only polled when no data arrives, and comments may arrive all the time.
             failed.get_or_insert(self.timed_out());
         }
         Poll::Ready(match (failed, pushed) {
             (Some(error), _) => Err(error),
-            (None, Err(_)) => Err(protocol("an event of the answer is longer than any should be")),
+            (None, Err(_)) => Err(protocol("an event of the answer is too long")),
             (None, Ok(())) => Ok(()),
         })
     }
 
-    /// The next piece that may be shown. Text that may be the beginning of the key is held back until more is known.
-    fn next_piece(&mut self) -> Option<Piece> {
+    /// The next delta. Text that may be the start of the key is held back until more arrives.
+    fn next_piece(&mut self) -> Option<ModelDelta> {
         while let Some(piece) = self.progress.pieces.pop_front() {
             match piece {
-                Piece::Text(text) => match self.filter.push(text.as_bytes()) {
-                    Cow::Borrowed(_) => return Some(Piece::Text(text)),
+                ModelDelta::Text(text) => match self.filter.push(text.as_bytes()) {
+                    Cow::Borrowed(_) => return Some(ModelDelta::Text(text)),
                     Cow::Owned(certain) if certain.is_empty() => {}
                     Cow::Owned(certain) => return Some(as_text(&certain)),
                 },
@@ -144,9 +143,9 @@ where
                     self.progress.pieces.push_front(other);
                     return self.rest();
                 }
-                Piece::ToolCall(mut call) => {
+                ModelDelta::ToolCall(mut call) => {
                     call.arguments = self.reading.key.clean(&call.arguments);
-                    return Some(Piece::ToolCall(call));
+                    return Some(ModelDelta::ToolCall(call));
                 }
                 other => return Some(other),
             }
@@ -154,20 +153,20 @@ where
         None
     }
 
-    /// What was held back, when nothing comes after it.
-    fn rest(&mut self) -> Option<Piece> {
+    /// The text that was held back, at the end of the answer.
+    fn rest(&mut self) -> Option<ModelDelta> {
         let held = self.filter.finish();
         (!held.is_empty()).then(|| as_text(&held))
     }
 
-    /// Waits until it has been silent for too long.
+    /// Polls the timeout.
     fn poll_alarm(&mut self, cx: &mut Context<'_>) -> Poll<ModelError> {
         let due = if self.progress.has_begun {
             *self.silent_since.get_or_insert_with(Instant::now) + self.reading.stall
         } else {
             self.reading.first_token
         };
-        // The first token may take longer than any silence after it.
+        // The timeout of the first token is longer than the later one.
         if self.alarm.deadline() > due {
             self.alarm.as_mut().reset(due);
         }
@@ -194,7 +193,7 @@ where
     B: Body<Data = Bytes>,
     B::Error: std::error::Error + 'static,
 {
-    type Item = Result<Piece, ModelError>;
+    type Item = Result<ModelDelta, ModelError>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
@@ -206,7 +205,7 @@ where
             {
                 return Poll::Ready(Some(Ok(rest)));
             }
-            // What came before an error is told first, even when both were in one packet.
+            // Deltas before an error are returned first, even if both arrived together.
             if let Some(error) = self.error.take() {
                 return Poll::Ready(Some(Err(self.reading.key.clean_error(error))));
             }
@@ -221,9 +220,9 @@ where
     }
 }
 
-/// Keys are ASCII, so that no character is cut where one begins.
-fn as_text(bytes: &[u8]) -> Piece {
-    Piece::Text(String::from_utf8_lossy(bytes).into_owned())
+/// Converts filtered bytes to text. Keys are ASCII, so the filter does not split a character.
+fn as_text(bytes: &[u8]) -> ModelDelta {
+    ModelDelta::Text(String::from_utf8_lossy(bytes).into_owned())
 }
 
 fn deepest(error: &(dyn std::error::Error + 'static)) -> String {
@@ -232,8 +231,8 @@ fn deepest(error: &(dyn std::error::Error + 'static)) -> String {
         deepest = source;
     }
     let why = prowess_core::system_reason(deepest);
-    // The library tells in which part of its own work that happened.
-    if why.contains("EOF") { "it was closed too early".to_owned() } else { why }
+    // The library's message describes its internals.
+    if why.contains("EOF") { "connection closed early".to_owned() } else { why }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The HTTP client: TLS, proxies, headers, and bodies with a bound.
+//! The HTTP client: TLS, proxies, headers, and bodies of limited size.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -13,16 +13,16 @@ use url::Url;
 
 use crate::failure;
 use crate::key::Key;
-use crate::provider::{Kind, Provider, is_loopback};
+use crate::provider::{Provider, ProviderKind, is_loopback};
 use prowess_settings::variable;
 
-/// The version of Anthropic's dialect that is spoken.
+/// The version of Anthropic's API.
 const ANTHROPIC_VERSION: &str = "2023-06-01";
-/// The most bytes of a body that is an error.
+/// Maximum size of an error response, in bytes.
 pub(crate) const LONGEST_ERROR: usize = 64 * 1024;
-/// The most bytes of a list of models. The longest public list has some hundred entries of one or two kilobytes.
+/// Maximum size of a list of models, in bytes. The longest public list has some hundred entries of one or two kilobytes.
 const LONGEST_LIST: usize = 8 << 20;
-/// Clients that are kept. Settings differ by provider and not by model or user, so there are few.
+/// Maximum number of cached clients. Settings differ by provider and not by model or user, so there are few.
 const MOST_CLIENTS: usize = 32;
 
 /// The client for a provider. Providers with the same settings share one, with its connections and certificates.
@@ -44,18 +44,18 @@ pub(crate) fn client(
     CLIENTS.lock().unwrap_or_else(PoisonError::into_inner).get(key, ClientKey::build)
 }
 
-/// What a client is built from. It may hold the password of a proxy, so it can't be printed.
+/// The settings of a client. It may contain the password of a proxy, so it does not implement `Debug`.
 #[derive(Clone, PartialEq, Eq)]
 struct ClientKey {
     connect: Duration,
     proxy: Option<Url>,
-    /// Hosts that are reached without the proxy.
+    /// Hosts that bypass the proxy.
     no_proxy: Option<String>,
-    /// Whether the system's authorities are read: that takes longer than asking a server on this machine.
+    /// Whether the certificate authorities of the system are needed: reading them takes longer than a local request.
     needs_roots: bool,
 }
 
-/// The clients of this process, the one that was used last at the end.
+/// The clients of this process, the most recently used last.
 struct Clients(Vec<(ClientKey, Client)>);
 
 impl Clients {
@@ -79,9 +79,9 @@ impl Clients {
 impl ClientKey {
     fn build(&self) -> Result<Client, ModelError> {
         let mut builder = Client::builder()
-            // The variables are read here and not by the library, which would look at the process.
+            // The variables are passed in; the library would read those of the process.
             .no_proxy()
-            // The key would go wherever the redirect points.
+            // A redirect could disclose the key.
             .redirect(redirect::Policy::none())
             .connect_timeout(self.connect)
             .user_agent(concat!("prowess/", env!("CARGO_PKG_VERSION")));
@@ -96,12 +96,12 @@ impl ClientKey {
 }
 
 fn not_usable(what: &str) -> ModelError {
-    // The library's words are left out: they may quote an address with a password in it.
+    // The library's message is omitted: it may quote a URL with a password.
     ModelError::new(ModelErrorKind::NotConfigured, format!("{what} can't be set up"))
         .advice("check `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`")
 }
 
-/// The proxy in front of a provider, if there is one. A server on this machine is never behind one.
+/// The proxy for a provider, if any. A server on this machine is never reached through one.
 fn proxy(provider: &Provider, variables: &[(String, String)]) -> Result<Option<Url>, ModelError> {
     if is_loopback(&provider.base_url) {
         return Ok(None);
@@ -117,17 +117,14 @@ fn proxy(provider: &Provider, variables: &[(String, String)]) -> Result<Option<U
     };
     let text = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
     let url = Url::parse(&text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
-    // The value may hold a password and is not repeated.
+    // The value is not quoted: it may contain a password.
     url.map(Some).ok_or_else(|| {
-        ModelError::new(
-            ModelErrorKind::NotConfigured,
-            format!("`{name}` is no proxy that can be used"),
-        )
-        .advice("it has to look like `http://HOST:PORT`")
+        ModelError::new(ModelErrorKind::NotConfigured, format!("`{name}` is not a valid proxy"))
+            .advice("write it as `http://HOST:PORT`")
     })
 }
 
-/// Whom servers have to be certified by.
+/// The TLS configuration.
 fn tls(needs_roots: bool) -> Result<ClientConfig, ModelError> {
     let authorities = if needs_roots { Authorities::System } else { Authorities::None };
     prowess_http::tls(authorities).map_err(|error| {
@@ -141,25 +138,25 @@ fn tls(needs_roots: bool) -> Result<ClientConfig, ModelError> {
     })
 }
 
-/// The headers of every request. The one with the key is marked, so that no library shows it.
-pub(crate) fn headers(kind: Kind, key: &Key) -> Result<HeaderMap, ModelError> {
+/// The headers of every request. The header with the key is marked as sensitive, so that no library logs it.
+pub(crate) fn headers(kind: ProviderKind, key: &Key) -> Result<HeaderMap, ModelError> {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     let secret = |value: &str| {
         let mut value = HeaderValue::from_str(value).map_err(|_| {
-            ModelError::new(ModelErrorKind::Unauthorized, "the key can't stand in a header")
+            ModelError::new(ModelErrorKind::Unauthorized, "the key can't be sent in a header")
         })?;
         value.set_sensitive(true);
         Ok::<HeaderValue, ModelError>(value)
     };
     match kind {
-        Kind::OpenAi => {
+        ProviderKind::OpenAi => {
             if let Some(key) = key.reveal() {
                 let value = secret(&format!("Bearer {key}"))?;
                 headers.insert(reqwest::header::AUTHORIZATION, value);
             }
         }
-        Kind::Anthropic => {
+        ProviderKind::Anthropic => {
             if let Some(key) = key.reveal() {
                 headers.insert(HeaderName::from_static("x-api-key"), secret(key)?);
             }
@@ -170,13 +167,13 @@ pub(crate) fn headers(kind: Kind, key: &Key) -> Result<HeaderMap, ModelError> {
     Ok(headers)
 }
 
-/// What a reply calls itself.
+/// The content type of a response.
 pub(crate) fn content_type(response: &Response) -> String {
     let value = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     value.unwrap_or_default().chars().take(100).collect()
 }
 
-/// The beginning of a body.
+/// Reads the beginning of a body.
 pub(crate) async fn bounded(
     mut response: Response,
     most: usize,
@@ -191,7 +188,7 @@ pub(crate) async fn bounded(
     Ok(body)
 }
 
-/// A page of JSON about models. `None` is a page that is not there; what is there and is no JSON counts as that.
+/// Requests a JSON document about models; `None` if it does not exist or is not JSON.
 pub(crate) async fn page(
     client: &Client,
     provider: &Provider,

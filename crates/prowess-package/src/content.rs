@@ -46,7 +46,7 @@ const LITTER_FILES: [&str; 4] = [".ds_store", "desktop.ini", "thumbs.db", ".git"
 
 /// The role of a path in a package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub enum FileRole {
     /// Part of the skill.
     Content,
     /// Always omitted (R25).
@@ -59,31 +59,31 @@ pub enum Role {
 }
 
 /// The role of a file, by its path.
-pub fn role_of(path: &PackagePath) -> Role {
+pub fn role_of(path: &PackagePath) -> FileRole {
     if path.as_str() == SIDECAR {
-        return Role::Sidecar;
+        return FileRole::Sidecar;
     }
     let mut folders: Vec<&str> = path.parts().collect();
     let file = folders.pop().unwrap_or_default();
     let folder_roles = folders.into_iter().map(role_of_folder);
     folder_roles
         .chain([role_of_file(file)])
-        .find(|role| *role != Role::Content)
-        .unwrap_or(Role::Content)
+        .find(|role| *role != FileRole::Content)
+        .unwrap_or(FileRole::Content)
 }
 
 /// The role of a folder, by its name: litter folders are not entered.
-pub fn role_of_folder(name: &str) -> Role {
+pub fn role_of_folder(name: &str) -> FileRole {
     if LITTER_FOLDERS.contains(&fold(name).as_str()) {
-        Role::Litter
+        FileRole::Litter
     } else if name.starts_with('.') {
-        Role::Hidden
+        FileRole::Hidden
     } else {
-        Role::Content
+        FileRole::Content
     }
 }
 
-fn role_of_file(name: &str) -> Role {
+fn role_of_file(name: &str) -> FileRole {
     let folded = fold(name);
     let ending = folded.rsplit_once('.').map_or("", |(_, ending)| ending);
     let is_litter = LITTER_FILES.contains(&folded.as_str())
@@ -96,11 +96,11 @@ fn role_of_file(name: &str) -> Role {
         // Python runs these instead of the source next to them, and a review does not read them.
         || matches!(ending, "pyc" | "pyo");
     if is_litter {
-        Role::Litter
+        FileRole::Litter
     } else if name.starts_with('.') && !ALLOWED_HIDDEN.contains(&name) {
-        Role::Hidden
+        FileRole::Hidden
     } else {
-        Role::Content
+        FileRole::Content
     }
 }
 
@@ -117,23 +117,23 @@ mod tests {
     #[test]
     fn roles_follow_from_names() {
         for (path, expected) in [
-            ("SKILL.md", Role::Content),
-            ("docs/SKILL.md.lock", Role::Content),
-            ("SKILL.md.lock", Role::Sidecar),
-            (".gitignore", Role::Content),
-            ("assets/.gitkeep", Role::Content),
-            (".git", Role::Litter),
-            (".git/hooks/post-checkout", Role::Litter),
-            ("sub/.GIT/config", Role::Litter),
-            ("a/__pycache__/tools.cpython-312.pyc", Role::Litter),
-            ("node_modules/x/index.js", Role::Litter),
-            (".DS_Store", Role::Litter),
-            ("._SKILL.md", Role::Litter),
-            ("SKILL.md~", Role::Litter),
-            (".SKILL.md.swp", Role::Litter),
-            (".env", Role::Hidden),
-            (".npmrc", Role::Hidden),
-            (".hidden/x.md", Role::Hidden),
+            ("SKILL.md", FileRole::Content),
+            ("docs/SKILL.md.lock", FileRole::Content),
+            ("SKILL.md.lock", FileRole::Sidecar),
+            (".gitignore", FileRole::Content),
+            ("assets/.gitkeep", FileRole::Content),
+            (".git", FileRole::Litter),
+            (".git/hooks/post-checkout", FileRole::Litter),
+            ("sub/.GIT/config", FileRole::Litter),
+            ("a/__pycache__/tools.cpython-312.pyc", FileRole::Litter),
+            ("node_modules/x/index.js", FileRole::Litter),
+            (".DS_Store", FileRole::Litter),
+            ("._SKILL.md", FileRole::Litter),
+            ("SKILL.md~", FileRole::Litter),
+            (".SKILL.md.swp", FileRole::Litter),
+            (".env", FileRole::Hidden),
+            (".npmrc", FileRole::Hidden),
+            (".hidden/x.md", FileRole::Hidden),
         ] {
             assert_eq!(role_of(&path.parse().unwrap()), expected, "{path}");
         }

@@ -23,7 +23,7 @@ pub struct Sha256Digest([u8; 32]);
 /// An invalid SHA-256.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected 64 lower case hexadecimal digits")]
-pub struct DigestError;
+pub struct InvalidDigest;
 
 impl Sha256Digest {
     /// The hash of some bytes.
@@ -43,18 +43,18 @@ impl Sha256Digest {
 }
 
 impl FromStr for Sha256Digest {
-    type Err = DigestError;
+    type Err = InvalidDigest;
 
-    fn from_str(text: &str) -> Result<Self, DigestError> {
+    fn from_str(text: &str) -> Result<Self, InvalidDigest> {
         if text.len() != 64 {
-            return Err(DigestError);
+            return Err(InvalidDigest);
         }
         let mut bytes = [0; 32];
         for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
             let digit = |character: u8| match character {
                 b'0'..=b'9' => Ok(character - b'0'),
                 b'a'..=b'f' => Ok(character - b'a' + 10),
-                _ => Err(DigestError),
+                _ => Err(InvalidDigest),
             };
             *byte = digit(pair[0])? << 4 | digit(pair[1])?;
         }

@@ -2,7 +2,7 @@
 
 /// Limits of a package, for packing and unpacking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct PackageLimits {
     /// Maximum number of files of a skill, and of entries of an archive including folders (attack
     /// registry-B4).
     pub entries: usize,
@@ -14,7 +14,7 @@ pub struct Limits {
     pub archive_bytes: u64,
 }
 
-impl Limits {
+impl PackageLimits {
     /// What registries accept: 50 MB in 2,000 files, 10 MB each (R9). The largest of 2,291 published skills has 94
     /// files and less than 1 MB.
     pub const PACKAGE: Self =

@@ -26,7 +26,7 @@ pub struct SkillName(String);
     prowess_format::text::visible(&prowess_format::text::shorten(.text, 80)),
     suggestion(.text)
 )]
-pub struct NameError {
+pub struct SkillNameError {
     text: String,
 }
 
@@ -38,9 +38,9 @@ impl SkillName {
 }
 
 impl FromStr for SkillName {
-    type Err = NameError;
+    type Err = SkillNameError;
 
-    fn from_str(text: &str) -> Result<Self, NameError> {
+    fn from_str(text: &str) -> Result<Self, SkillNameError> {
         let part_is_fine = |part: &str| {
             !part.is_empty() && part.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9'))
         };
@@ -50,7 +50,7 @@ impl FromStr for SkillName {
         if is_canonical {
             Ok(Self(text.to_owned()))
         } else {
-            Err(NameError { text: text.to_owned() })
+            Err(SkillNameError { text: text.to_owned() })
         }
     }
 }

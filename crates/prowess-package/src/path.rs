@@ -64,7 +64,7 @@ pub enum PathProblem {
 /// A path that is not allowed in a package.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the path `{}` {problem}", visible(&shorten(.path, 120)))]
-pub struct PathError {
+pub struct PackagePathError {
     /// The path as found.
     pub path: String,
     /// The problem.
@@ -73,10 +73,10 @@ pub struct PathError {
 
 impl PackagePath {
     /// Checks the bytes of a path.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, PathError> {
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, PackagePathError> {
         match std::str::from_utf8(bytes) {
             Ok(text) => text.parse(),
-            Err(_) => Err(PathError {
+            Err(_) => Err(PackagePathError {
                 path: String::from_utf8_lossy(bytes).into_owned(),
                 problem: PathProblem::NotUtf8,
             }),
@@ -112,12 +112,12 @@ impl PackagePath {
 }
 
 impl FromStr for PackagePath {
-    type Err = PathError;
+    type Err = PackagePathError;
 
-    fn from_str(text: &str) -> Result<Self, PathError> {
+    fn from_str(text: &str) -> Result<Self, PackagePathError> {
         match problem_of(text) {
             None => Ok(Self(text.to_owned())),
-            Some(problem) => Err(PathError { path: text.to_owned(), problem }),
+            Some(problem) => Err(PackagePathError { path: text.to_owned(), problem }),
         }
     }
 }

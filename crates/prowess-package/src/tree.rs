@@ -7,12 +7,12 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use prowess_files::folder::{Entry, Folder, Kind};
+use prowess_files::folder::{EntryKind, Folder, FolderEntry};
 
-use crate::content::{MANIFEST, Role, SIDECAR, role_of, role_of_folder, stays_executable};
+use crate::content::{FileRole, MANIFEST, SIDECAR, role_of, role_of_folder, stays_executable};
 use crate::digest::{FileHasher, FileHashes, Sha256Digest};
-use crate::limits::{Limits, size};
-use crate::path::{PackagePath, PathError, fold};
+use crate::limits::{PackageLimits, size};
+use crate::path::{PackagePath, PackagePathError, fold};
 
 /// Patterns of files that are not packed, in the syntax of `.gitignore`.
 const IGNORE_FILE: &str = ".skillignore";
@@ -76,7 +76,7 @@ pub enum TreeError {
     },
     /// A path that is not portable.
     #[error("{0}; rename it")]
-    Path(#[from] PathError),
+    Path(#[from] PackagePathError),
     /// A link (NEG-15).
     #[error(
         "`{path}` is a symbolic link; replace it with the file itself, or add it to `{IGNORE_FILE}`"
@@ -146,16 +146,16 @@ impl Tree {
     /// Creates a tree from files in memory, checked like one on disk.
     pub fn from_files(
         files: impl IntoIterator<Item = (PackagePath, TreeFile)>,
-        limits: &Limits,
+        limits: &PackageLimits,
     ) -> Result<Self, TreeError> {
-        let mut guard = Guard::new(limits);
+        let mut guard = TreeChecker::new(limits);
         let mut tree = Self::default();
         let mut hidden = Vec::new();
         for (path, mut file) in files {
             match role_of(&path) {
-                Role::Content => {}
-                Role::Sidecar | Role::Litter => continue,
-                Role::Hidden => {
+                FileRole::Content => {}
+                FileRole::Sidecar | FileRole::Litter => continue,
+                FileRole::Hidden => {
                     hidden.push(path.as_str().to_owned());
                     continue;
                 }
@@ -172,27 +172,31 @@ impl Tree {
 
     /// Reads an author's folder for packing: litter is omitted, hidden files (attack registry-B10)
     /// and links (NEG-15) are errors.
-    pub fn read(folder: &Path, limits: &Limits) -> Result<ReadTree, TreeError> {
+    pub fn read(folder: &Path, limits: &PackageLimits) -> Result<ReadTree, TreeError> {
         Self::read_as(folder, limits, |ignored| Reading::Author { ignored })
     }
 
     /// Reads the skill in a foreign folder. What an author would have to remove is omitted instead:
     /// the user can't change the folder, and without those files the skill is what the author would
     /// have packed.
-    pub fn read_foreign(folder: &Path, limits: &Limits) -> Result<ReadTree, TreeError> {
+    pub fn read_foreign(folder: &Path, limits: &PackageLimits) -> Result<ReadTree, TreeError> {
         Self::read_as(folder, limits, |ignored| Reading::Foreign { ignored })
     }
 
     fn read_as(
         folder: &Path,
-        limits: &Limits,
+        limits: &PackageLimits,
         reading: impl for<'a> FnOnce(&'a Gitignore) -> Reading<'a>,
     ) -> Result<ReadTree, TreeError> {
         let opened = open(folder)?;
         let ignored = ignore_patterns(&opened)?;
         let reading = reading(&ignored);
-        let mut walk =
-            Walk { reading, guard: Guard::new(limits), left_out: Vec::new(), hidden: Vec::new() };
+        let mut walk = Walk {
+            reading,
+            guard: TreeChecker::new(limits),
+            left_out: Vec::new(),
+            hidden: Vec::new(),
+        };
         let mut tree = Self::default();
         walk.folder(&opened, "", 0, &mut |path, file, executable, most| {
             let mut bytes = Vec::new();
@@ -255,15 +259,15 @@ impl Tree {
 
 /// Hashes every file of an installed skill, including litter and hidden files, which are never
 /// installed; only the lock file is never content (R25).
-pub fn hash_installed(folder: &Path, limits: &Limits) -> Result<FileHashes, TreeError> {
+pub fn hash_installed(folder: &Path, limits: &PackageLimits) -> Result<FileHashes, TreeError> {
     hash_folder(&open(folder)?, limits)
 }
 
 /// Hashes every file of an installed skill in an open folder.
-pub fn hash_folder(folder: &Folder, limits: &Limits) -> Result<FileHashes, TreeError> {
+pub fn hash_folder(folder: &Folder, limits: &PackageLimits) -> Result<FileHashes, TreeError> {
     let mut walk = Walk {
         reading: Reading::Installed,
-        guard: Guard::new(limits),
+        guard: TreeChecker::new(limits),
         left_out: Vec::new(),
         hidden: Vec::new(),
     };
@@ -303,7 +307,7 @@ enum Reading<'a> {
 
 struct Walk<'a> {
     reading: Reading<'a>,
-    guard: Guard<'a>,
+    guard: TreeChecker<'a>,
     left_out: Vec<String>,
     hidden: Vec<String>,
 }
@@ -334,9 +338,9 @@ impl Walk<'_> {
                 continue;
             }
             match entry.kind {
-                Kind::Link => return Err(TreeError::Link { path }),
-                Kind::Other => return Err(TreeError::Special { path }),
-                Kind::Folder => {
+                EntryKind::Link => return Err(TreeError::Link { path }),
+                EntryKind::Other => return Err(TreeError::Special { path }),
+                EntryKind::Folder => {
                     // Stops the walk at the maximum depth of a path.
                     if depth == crate::path::MOST_PATH_PARTS {
                         path.parse::<PackagePath>()?;
@@ -346,7 +350,7 @@ impl Walk<'_> {
                     self.folder(&inner, &path, depth + 1, visit)?;
                     continue;
                 }
-                Kind::File => {}
+                EntryKind::File => {}
             }
             if path == SIDECAR {
                 continue;
@@ -355,7 +359,8 @@ impl Walk<'_> {
                 [prefix.as_bytes(), if prefix.is_empty() { b"" } else { b"/" }, &entry.name]
                     .concat();
             let checked = PackagePath::from_bytes(&whole)?;
-            if !matches!(self.reading, Reading::Installed) && role_of(&checked) == Role::Hidden {
+            if !matches!(self.reading, Reading::Installed) && role_of(&checked) == FileRole::Hidden
+            {
                 self.hidden.push(path);
                 continue;
             }
@@ -376,42 +381,42 @@ impl Walk<'_> {
     }
 
     /// Whether an entry is skipped without reading it.
-    fn withholds(&self, entry: &Entry) -> bool {
+    fn withholds(&self, entry: &FolderEntry) -> bool {
         match (self.reading, entry.kind) {
-            (Reading::Foreign { .. }, Kind::Link | Kind::Other) => true,
-            (Reading::Foreign { .. }, Kind::Folder) => {
-                role_of_folder(&String::from_utf8_lossy(&entry.name)) == Role::Hidden
+            (Reading::Foreign { .. }, EntryKind::Link | EntryKind::Other) => true,
+            (Reading::Foreign { .. }, EntryKind::Folder) => {
+                role_of_folder(&String::from_utf8_lossy(&entry.name)) == FileRole::Hidden
             }
             _ => false,
         }
     }
 
-    fn is_left_out(&self, path: &str, kind: Kind) -> bool {
+    fn is_left_out(&self, path: &str, kind: EntryKind) -> bool {
         let (Reading::Author { ignored } | Reading::Foreign { ignored }) = self.reading else {
             return false;
         };
-        let is_folder = kind == Kind::Folder;
+        let is_folder = kind == EntryKind::Folder;
         if ignored.matched(path, is_folder).is_ignore() {
             return true;
         }
         let name = path.rsplit('/').next().unwrap_or(path);
         if is_folder {
-            return role_of_folder(name) == Role::Litter;
+            return role_of_folder(name) == FileRole::Litter;
         }
-        name.parse().is_ok_and(|name| role_of(&name) == Role::Litter)
+        name.parse().is_ok_and(|name| role_of(&name) == FileRole::Litter)
     }
 }
 
 /// Filters a file listing, for sources that are not a folder. It decides like
 /// [`Tree::read_foreign`], so that a skill has the same files from every source.
 #[derive(Debug)]
-pub struct Sieve {
+pub struct ListingFilter {
     ignored: Gitignore,
 }
 
 /// The role of a file in a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sifted {
+pub enum FilterDecision {
     /// It is content.
     Kept,
     /// Litter, or excluded by the author.
@@ -420,7 +425,7 @@ pub enum Sifted {
     Withheld,
 }
 
-impl Sieve {
+impl ListingFilter {
     /// The path of the ignore file, at the root of a skill.
     pub const FILE: &str = IGNORE_FILE;
 
@@ -430,29 +435,29 @@ impl Sieve {
     }
 
     /// The role of a file.
-    pub fn sift(&self, path: &PackagePath) -> Sifted {
+    pub fn decide(&self, path: &PackagePath) -> FilterDecision {
         if self.ignored.matched_path_or_any_parents(path.as_str(), false).is_ignore() {
-            return Sifted::LeftOut;
+            return FilterDecision::LeftOut;
         }
         match role_of(path) {
-            Role::Content => Sifted::Kept,
-            Role::Sidecar | Role::Litter => Sifted::LeftOut,
-            Role::Hidden => Sifted::Withheld,
+            FileRole::Content => FilterDecision::Kept,
+            FileRole::Sidecar | FileRole::Litter => FilterDecision::LeftOut,
+            FileRole::Hidden => FilterDecision::Withheld,
         }
     }
 }
 
 /// Checks the limits and detects colliding names.
-pub(crate) struct Guard<'a> {
-    limits: &'a Limits,
+pub(crate) struct TreeChecker<'a> {
+    limits: &'a PackageLimits,
     bytes: u64,
     files: usize,
     /// Maps the folded path to the first spelling. Folders end with `/`.
     spellings: BTreeMap<String, String>,
 }
 
-impl<'a> Guard<'a> {
-    pub(crate) fn new(limits: &'a Limits) -> Self {
+impl<'a> TreeChecker<'a> {
+    pub(crate) fn new(limits: &'a PackageLimits) -> Self {
         Self { limits, bytes: 0, files: 0, spellings: BTreeMap::new() }
     }
 

@@ -16,9 +16,9 @@ use prowess_files::advice;
 use prowess_format::text::{shorten, visible};
 
 use crate::digest::FileHashes;
-use crate::limits::{Limits, size};
-use crate::name::{NameError, SkillName};
-use crate::path::{PackagePath, PathError};
+use crate::limits::{PackageLimits, size};
+use crate::name::{SkillName, SkillNameError};
+use crate::path::{PackagePath, PackagePathError};
 use crate::tree::{Tree, TreeError, TreeFile};
 
 pub use disk::unpack_to_folder;
@@ -27,7 +27,7 @@ pub use disk::unpack_to_folder;
 #[derive(Debug, Clone, Copy)]
 pub struct UnpackOptions<'a> {
     /// The limits.
-    pub limits: Limits,
+    pub limits: PackageLimits,
     /// The expected name, if any. A skill with another name is rejected.
     pub name: Option<&'a SkillName>,
 }
@@ -44,7 +44,7 @@ pub struct Unpacked {
 }
 
 /// The destination of unpacked files.
-pub trait Sink {
+pub trait UnpackSink {
     /// Receives a file. Each path occurs once.
     fn file(
         &mut self,
@@ -87,7 +87,7 @@ pub enum UnpackError {
     },
     /// An invalid path.
     #[error("the archive is rejected: {0}")]
-    Path(#[from] PathError),
+    Path(#[from] PackagePathError),
     /// Its files are not a skill.
     #[error("the archive is rejected: {0}")]
     Files(#[from] TreeError),
@@ -128,7 +128,7 @@ pub enum UnpackError {
     Nameless,
     /// The name is not valid (NEG-1).
     #[error("the skill can't be installed: {0}")]
-    Name(#[from] NameError),
+    Name(#[from] SkillNameError),
     /// Not the expected skill.
     #[error("the archive contains the skill `{found}`, expected `{expected}`")]
     OtherSkill {
@@ -145,7 +145,7 @@ pub enum UnpackError {
 /// [`unpack_to_folder`] do.
 pub fn unpack(
     mut archive: impl Read + Seek,
-    sink: &mut dyn Sink,
+    sink: &mut dyn UnpackSink,
     options: &UnpackOptions<'_>,
 ) -> Result<Unpacked, UnpackError> {
     let mut magic = [0; 4];
@@ -169,7 +169,7 @@ pub fn unpack(
 /// Unpacks a `.tar.gz` from a stream.
 pub fn unpack_tar(
     archive: impl Read,
-    sink: &mut dyn Sink,
+    sink: &mut dyn UnpackSink,
     options: &UnpackOptions<'_>,
 ) -> Result<Unpacked, UnpackError> {
     let mut intake = intake::Intake::new(sink, options);
@@ -180,7 +180,7 @@ pub fn unpack_tar(
 /// Unpacks a `.zip`.
 pub fn unpack_zip(
     archive: impl Read + Seek,
-    sink: &mut dyn Sink,
+    sink: &mut dyn UnpackSink,
     options: &UnpackOptions<'_>,
 ) -> Result<Unpacked, UnpackError> {
     let mut intake = intake::Intake::new(sink, options);
@@ -188,7 +188,7 @@ pub fn unpack_zip(
     intake.finish()
 }
 
-/// Unpacks to memory, which needs up to [`Limits::bytes`].
+/// Unpacks to memory, which needs up to [`PackageLimits::bytes`].
 pub fn unpack_to_memory(
     archive: impl Read + Seek,
     options: &UnpackOptions<'_>,
@@ -198,7 +198,7 @@ pub fn unpack_to_memory(
     Ok((unpacked, tree))
 }
 
-impl Sink for Tree {
+impl UnpackSink for Tree {
     fn file(
         &mut self,
         path: &PackagePath,

@@ -10,7 +10,7 @@ use std::fmt;
 use prowess_format::text::visible;
 
 use crate::grant::{Grant, GrantSource};
-use crate::request::Request;
+use crate::request::RunRequest;
 
 /// A digest of all the files of a skill, computed by the caller.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -79,7 +79,7 @@ pub struct Approval {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VoidReason {
     /// It is for another skill or another tool.
-    Elsewhere,
+    OtherSkillOrTool,
     /// Files of the skill changed; which ones, if known.
     Files(Vec<FileChange>),
     /// The approval is for another skill of that name, in this folder.
@@ -109,7 +109,7 @@ pub enum FileChange {
 
 /// The change that voided an approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct ApprovalChange {
     /// What happened.
     pub void: VoidReason,
     /// When the approval was given, in seconds since 1970.
@@ -135,15 +135,15 @@ pub struct Approvals {
 
 impl Approval {
     /// Checks whether the approval covers a request with these grants, and if not, why.
-    pub fn covers(&self, request: &Request, grants: &[Grant]) -> Result<(), VoidReason> {
+    pub fn covers(&self, request: &RunRequest, grants: &[Grant]) -> Result<(), VoidReason> {
         let tool = self.tool.as_ref().is_none_or(|tool| *tool == request.tool);
         if self.skill != request.skill || !tool {
-            return Err(VoidReason::Elsewhere);
+            return Err(VoidReason::OtherSkillOrTool);
         }
         // GIB §6.3 asks again when SKILL.md changes; here any file counts, because scripts do the
         // actual work.
         if self.digest != request.digest {
-            let here = request.places.as_ref().map(|places| &places.skill);
+            let here = request.folders.as_ref().map(|folders| &folders.skill);
             return Err(match (&self.skill_folder, here) {
                 (Some(there), Some(here)) if there != here => VoidReason::OtherSkill(there.clone()),
                 _ => VoidReason::Files(changes(&self.files, &request.files)),
@@ -169,7 +169,7 @@ impl Approval {
             // None of its grants is relative, and they cover those of the request.
             Project::Any => {}
             Project::Folder(folder) => {
-                if request.places.as_ref().is_none_or(|places| places.project != *folder) {
+                if request.folders.as_ref().is_none_or(|folders| folders.project != *folder) {
                     return Err(VoidReason::Project(folder.clone()));
                 }
             }
@@ -222,12 +222,12 @@ impl Approvals {
     }
 
     /// How a request with these grants relates to the approvals.
-    pub fn covers(&self, request: &Request, grants: &[Grant]) -> ApprovalStatus<'_> {
+    pub fn covers(&self, request: &RunRequest, grants: &[Grant]) -> ApprovalStatus<'_> {
         let mut latest: Option<(&Approval, VoidReason)> = None;
         for approval in &self.records {
             match approval.covers(request, grants) {
                 Ok(()) => return ApprovalStatus::Covered(approval),
-                Err(VoidReason::Elsewhere) => {}
+                Err(VoidReason::OtherSkillOrTool) => {}
                 Err(void) => {
                     if latest.as_ref().is_none_or(|(known, _)| known.given_at <= approval.given_at)
                     {
@@ -242,7 +242,7 @@ impl Approvals {
 }
 
 /// Maximum number of files listed by name.
-const MOST_LISTED: usize = 3;
+const MAX_LISTED: usize = 3;
 
 /// Lists the files that differ; empty if either side is unknown.
 fn changes(approved: &FileHashes, now: &FileHashes) -> Vec<FileChange> {
@@ -260,20 +260,20 @@ fn changes(approved: &FileHashes, now: &FileHashes) -> Vec<FileChange> {
 }
 
 /// A clause that completes "asks again, because …".
-impl fmt::Display for Change {
+impl fmt::Display for ApprovalChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let when = date(self.approved_at);
         let since = format!("since you approved it on {when}");
         match &self.void {
-            VoidReason::Elsewhere => f.write_str("the approval is for something else"),
+            VoidReason::OtherSkillOrTool => f.write_str("the approval is for something else"),
             VoidReason::Files(changes) if changes.is_empty() => {
                 write!(f, "its files have changed {since}")
             }
             VoidReason::Files(changes) => {
                 let told: Vec<String> =
-                    changes.iter().take(MOST_LISTED).map(ToString::to_string).collect();
+                    changes.iter().take(MAX_LISTED).map(ToString::to_string).collect();
                 write!(f, "{}", told.join(", "))?;
-                match changes.len().saturating_sub(MOST_LISTED) {
+                match changes.len().saturating_sub(MAX_LISTED) {
                     0 => {}
                     1 => f.write_str(" and one more file")?,
                     more => write!(f, " and {more} more files")?,
@@ -340,7 +340,7 @@ mod tests {
     use super::date;
 
     #[test]
-    fn days_are_counted_with_leap_years() {
+    fn dates_account_for_leap_years() {
         for (seconds, day) in [
             (0, "1970-01-01"),
             (951_782_400, "2000-02-29"),

@@ -2,55 +2,56 @@
 
 use prowess_format::permission::{Domain, Level};
 
-use crate::approval::{ApprovalStatus, Approvals, Change};
+use crate::approval::{ApprovalChange, ApprovalStatus, Approvals};
 use crate::decision::{
-    Allowed, Because, Case, Closed, Decision, Denial, Denied, Frequency, Question, Reason,
-    ReasonKind,
+    AllowReason, Allowed, ApprovalQuestion, Case, Decision, Denial, Denied, Frequency, Reason,
+    ReasonKind, UnavailableGrant,
 };
 use crate::explain::GrantEffect;
-use crate::grant::{Grant, GrantSource, Scope};
+use crate::grant::{Grant, GrantScope, GrantSource};
 use crate::grants::GrantSet;
 use crate::matrix;
 use crate::mode::{Mode, is_available};
-use crate::request::Request;
+use crate::request::RunRequest;
 use crate::scope::{PathPattern, Program};
 use crate::spec::SandboxSpec;
 use crate::trust::{Origin, Tier, Trust};
 
 /// Decides about a request.
 pub fn decide(
-    request: &Request,
+    request: &RunRequest,
     trust: Trust,
     grants: &GrantSet,
     approvals: &Approvals,
     mode: Mode,
 ) -> Decision {
-    decide_here(request, trust, grants, approvals, mode, &|_| GrantEffect::AsGranted)
+    decide_with_effects(request, trust, grants, approvals, mode, &|_| GrantEffect::AsGranted)
 }
 
-/// Decides about a request on a machine on which some grants open less than they say. What is not
-/// opened is not part of the decision: the user is not asked about it, no approval includes it, and
-/// no run gets it, even if the machine changes in between.
-pub fn decide_here(
-    request: &Request,
+/// Decides about a request on a machine that can't provide all grants completely. Unavailable
+/// grants are not part of the decision: the user is not asked about them, no approval includes
+/// them, and no run gets them, even if the machine changes in between.
+pub fn decide_with_effects(
+    request: &RunRequest,
     trust: Trust,
     grants: &GrantSet,
     approvals: &Approvals,
     mode: Mode,
-    reality: &dyn Fn(&Grant) -> GrantEffect,
+    effect_of: &dyn Fn(&Grant) -> GrantEffect,
 ) -> Decision {
     let tier = trust.tier().min(request.ceiling());
     let wanted = grants.for_tool(&request.tool);
-    let asked = placed(wanted.grants(), request);
+    let asked = in_place(wanted.grants(), request);
     let narrowed = narrow(&asked, tier, request);
-    let (asked, narrowed, closed) = open(asked, narrowed, reality);
-    let of_skill = placed(grants.grants(), request);
-    let (_, skill_grants, _) = open(of_skill.clone(), narrow(&of_skill, tier, request), reality);
+    let (asked, narrowed, unavailable) = split_by_effect(asked, narrowed, effect_of);
+    let of_skill = in_place(grants.grants(), request);
+    let (_, skill_grants, _) =
+        split_by_effect(of_skill.clone(), narrow(&of_skill, tier, request), effect_of);
     let case = Box::new(Case {
         spec: SandboxSpec::of(&narrowed, tier, request.timeout_secs),
         skill_grants,
         grants: narrowed,
-        closed,
+        unavailable,
         request: request.clone(),
         trust,
         tier,
@@ -63,32 +64,32 @@ pub fn decide_here(
     let mut reasons = reasons(request, trust, tier, asked.iter().zip(&case.grants));
     let (by, changed) = match approvals.covers(request, &case.grants) {
         ApprovalStatus::Covered(approval) => {
-            reasons.retain(|reason| reason.every == Frequency::Time);
-            (Because::Approved { at: approval.given_at }, None)
+            reasons.retain(|reason| reason.frequency == Frequency::EveryRun);
+            (AllowReason::Approved { at: approval.given_at }, None)
         }
         ApprovalStatus::Void(approval, void) => {
             let approved_at = approval.given_at;
-            (Because::NothingToAsk, Some(Change { void, approved_at }))
+            (AllowReason::NothingToAsk, Some(ApprovalChange { void, approved_at }))
         }
-        ApprovalStatus::Never => (Because::NothingToAsk, None),
+        ApprovalStatus::Never => (AllowReason::NothingToAsk, None),
     };
     if reasons.is_empty() {
         return Decision::Allow(Allowed { case, approval: None, by });
     }
-    Decision::Ask(Question { case, reasons, changed })
+    Decision::Ask(ApprovalQuestion { case, reasons, changed })
 }
 
-/// Splits grants into those that the machine opens, requested and narrowed side by side, and those
-/// that it does not.
-fn open(
+/// Splits grants into available ones, requested and narrowed side by side, and unavailable
+/// ones.
+fn split_by_effect(
     asked: Vec<Grant>,
     narrowed: Vec<Grant>,
-    reality: &dyn Fn(&Grant) -> GrantEffect,
-) -> (Vec<Grant>, Vec<Grant>, Vec<Closed>) {
+    effect_of: &dyn Fn(&Grant) -> GrantEffect,
+) -> (Vec<Grant>, Vec<Grant>, Vec<UnavailableGrant>) {
     let mut kept = (Vec::new(), Vec::new());
-    let mut closed: Vec<Closed> = Vec::new();
+    let mut unavailable: Vec<UnavailableGrant> = Vec::new();
     for (asked, narrowed) in asked.into_iter().zip(narrowed) {
-        let less = match reality(&narrowed) {
+        let unavailable_grant = match effect_of(&narrowed) {
             GrantEffect::AsGranted | GrantEffect::Partly(_) => {
                 kept.0.push(asked);
                 kept.1.push(narrowed);
@@ -97,20 +98,21 @@ fn open(
             GrantEffect::ReadOnly(why) => {
                 kept.0.push(asked.reading());
                 kept.1.push(narrowed.reading());
-                Closed { grant: narrowed, why, is_read: true }
+                UnavailableGrant { grant: narrowed, why, is_read: true }
             }
-            GrantEffect::Never(why) => Closed { grant: narrowed, why, is_read: false },
+            GrantEffect::Never(why) => UnavailableGrant { grant: narrowed, why, is_read: false },
         };
-        let is_known = |known: &Closed| known.to_string() == less.to_string();
-        if !closed.iter().any(is_known) {
-            closed.push(less);
+        let is_known =
+            |known: &UnavailableGrant| known.to_string() == unavailable_grant.to_string();
+        if !unavailable.iter().any(is_known) {
+            unavailable.push(unavailable_grant);
         }
     }
-    (kept.0, kept.1, closed)
+    (kept.0, kept.1, unavailable)
 }
 
 /// The reasons to deny a request, whatever the user answers.
-fn denials(request: &Request, wanted: &GrantSet, mode: Mode) -> Vec<Denial> {
+fn denials(request: &RunRequest, wanted: &GrantSet, mode: Mode) -> Vec<Denial> {
     let mut denials = Vec::new();
     if !is_available(request.modes.iter().map(String::as_str), mode) {
         denials.push(Denial::Mode { declared: request.modes.clone(), active: mode });
@@ -118,13 +120,15 @@ fn denials(request: &Request, wanted: &GrantSet, mode: Mode) -> Vec<Denial> {
     // A skill runs with everything it requests or not at all: with a part missing it would fail in
     // obscure ways.
     denials.extend(wanted.refusals().iter().cloned().map(Denial::Refused));
-    // Don't ask about what no answer can open.
-    let is_own = |grant: &&Grant| matches!(grant.scope(), Scope::Host(host) if host.is_local());
+    // Don't ask about something that no approval can grant.
+    let is_own =
+        |grant: &&Grant| matches!(grant.scope(), GrantScope::Host(host) if host.is_local());
     denials.extend(wanted.grants().iter().filter(is_own).cloned().map(Denial::OwnMachine));
     if let Some(text) = &request.program {
         let granted = Program::of_command(text).is_ok_and(|program| {
             wanted.grants().iter().filter(|grant| grant.domain() == Domain::Shell).any(|grant| {
-                *grant.scope() == Scope::All || *grant.scope() == Scope::Program(program.clone())
+                *grant.scope() == GrantScope::All
+                    || *grant.scope() == GrantScope::Program(program.clone())
             })
         });
         let refused = wanted.refusals().iter().any(|refusal| refusal.text == *text);
@@ -137,24 +141,25 @@ fn denials(request: &Request, wanted: &GrantSet, mode: Mode) -> Vec<Denial> {
 
 /// The reasons to ask the user, the most important first.
 fn reasons<'g>(
-    request: &Request,
+    request: &RunRequest,
     trust: Trust,
     tier: Tier,
     asked_and_narrowed: impl Iterator<Item = (&'g Grant, &'g Grant)>,
 ) -> Vec<Reason> {
     let mut reasons = Vec::new();
-    let about_skill = |kind, every, in_advance| Reason { kind, grant: None, every, in_advance };
+    let about_skill =
+        |kind, frequency, in_advance| Reason { kind, grant: None, frequency, in_advance };
     if trust.origin() == Origin::Downloaded && !trust.is_signed() {
-        reasons.push(about_skill(ReasonKind::UnsignedDownload, Frequency::Time, false));
+        reasons.push(about_skill(ReasonKind::UnsignedDownload, Frequency::EveryRun, false));
     }
     if request.always_ask {
         // `--yes` confirms this one run, which is all that the author requires.
-        reasons.push(about_skill(ReasonKind::AlwaysAsk, Frequency::Time, true));
+        reasons.push(about_skill(ReasonKind::AlwaysAsk, Frequency::EveryRun, true));
     }
     // R32: bundled or verified, and read-only: runs. Otherwise first use asks.
     let vouched = trust.origin() == Origin::Bundled || tier == Tier::Verified;
     if !(vouched && request.read_only) {
-        reasons.push(about_skill(ReasonKind::FirstUse, Frequency::Change, true));
+        reasons.push(about_skill(ReasonKind::FirstUse, Frequency::UntilApproved, true));
     }
     let about_grants =
         asked_and_narrowed.filter_map(|(asked, narrowed)| about_grant(asked, narrowed, tier));
@@ -171,43 +176,43 @@ fn reasons<'g>(
 
 fn is_same_question(one: &Reason, other: &Reason) -> bool {
     let text = |reason: &Reason| reason.grant.as_ref().map(ToString::to_string);
-    (one.kind, one.every, text(one)) == (other.kind, other.every, text(other))
+    (one.kind, one.frequency, text(one)) == (other.kind, other.frequency, text(other))
 }
 
 /// The question that a grant raises, if any.
 fn about_grant(grant: &Grant, narrowed: &Grant, tier: Tier) -> Option<Reason> {
     let (kind, in_advance) = match grant.scope() {
         // Asked at every tier: a signature proves the author, but the secret is the user's.
-        Scope::Path(path) if path.named_secret().is_some() => (ReasonKind::SecretFiles, false),
-        Scope::Variable(name) if name.is_secret() => (ReasonKind::SecretVariable, true),
+        GrantScope::Path(path) if path.named_secret().is_some() => (ReasonKind::SecretFiles, false),
+        GrantScope::Variable(name) if name.is_secret() => (ReasonKind::SecretVariable, true),
         _ if *grant.source() == GrantSource::NetworkFlag => {
             (ReasonKind::NetworkFlag, tier > Tier::Experimental)
         }
         _ if matrix::asks(grant, tier) => {
-            (ReasonKind::Permission, may_be_in_advance(narrowed, tier))
+            (ReasonKind::Permission, can_be_approved_in_advance(narrowed, tier))
         }
         _ => return None,
     };
-    let every = match (grant.domain(), tier) {
+    let frequency = match (grant.domain(), tier) {
         // Nothing confines a program that controls the mouse, and this one is not signed.
-        (Domain::Desktop, Tier::Experimental) => Frequency::Time,
-        _ => Frequency::Change,
+        (Domain::Desktop, Tier::Experimental) => Frequency::EveryRun,
+        _ => Frequency::UntilApproved,
     };
     // The user decides about the narrowed grant.
-    Some(Reason { kind, grant: Some(narrowed.clone()), every, in_advance })
+    Some(Reason { kind, grant: Some(narrowed.clone()), frequency, in_advance })
 }
 
 /// Whether `--yes` may answer the question of a grant; see `docs/design/policy.md`.
-fn may_be_in_advance(grant: &Grant, tier: Tier) -> bool {
+fn can_be_approved_in_advance(grant: &Grant, tier: Tier) -> bool {
     let unvouched = tier == Tier::Experimental;
     match (grant.domain(), grant.scope()) {
         (Domain::Desktop, _) => false,
-        (Domain::Shell | Domain::Env | Domain::Database, Scope::All) => !unvouched,
-        (Domain::Network, Scope::Host(host)) => !(unvouched && host.is_any()),
+        (Domain::Shell | Domain::Env | Domain::Database, GrantScope::All) => !unvouched,
+        (Domain::Network, GrantScope::Host(host)) => !(unvouched && host.is_any()),
         // R52 narrows an unscoped grant to the working directory, but not a broad pattern. A
         // command tool reads its working directory even if that is the home directory (GIB §5.1);
         // writing to it is more.
-        (Domain::Filesystem, Scope::Path(path)) => {
+        (Domain::Filesystem, GrantScope::Path(path)) => {
             let implied =
                 *grant.source() == GrantSource::WorkingDirectory && grant.level() == Level::Read;
             !unvouched || implied || !path.is_broad()
@@ -217,9 +222,11 @@ fn may_be_in_advance(grant: &Grant, tier: Tier) -> bool {
 }
 
 /// Resolves `./` in grants (R54): in a run in the home directory it is the home directory.
-fn placed(grants: &[Grant], request: &Request) -> Vec<Grant> {
+fn in_place(grants: &[Grant], request: &RunRequest) -> Vec<Grant> {
     let place = |grant: &Grant| match grant.scope() {
-        Scope::Path(path) if request.in_home => grant.with_scope(Scope::Path(path.in_home())),
+        GrantScope::Path(path) if request.in_home => {
+            grant.with_scope(GrantScope::Path(path.in_home()))
+        }
         _ => grant.clone(),
     };
     grants.iter().map(place).collect()
@@ -227,12 +234,12 @@ fn placed(grants: &[Grant], request: &Request) -> Vec<Grant> {
 
 /// Narrows grants by tier (R52): experimental skills that request all files get the working
 /// directory.
-fn narrow(grants: &[Grant], tier: Tier, request: &Request) -> Vec<Grant> {
+fn narrow(grants: &[Grant], tier: Tier, request: &RunRequest) -> Vec<Grant> {
     let narrowed = grants.iter().map(|grant| match (grant.domain(), grant.scope(), tier) {
-        (Domain::Filesystem, Scope::All, Tier::Experimental) => {
-            grant.with_scope(Scope::Path(PathPattern::working_directory()))
+        (Domain::Filesystem, GrantScope::All, Tier::Experimental) => {
+            grant.with_scope(GrantScope::Path(PathPattern::working_directory()))
         }
         _ => grant.clone(),
     });
-    placed(&narrowed.collect::<Vec<_>>(), request)
+    in_place(&narrowed.collect::<Vec<_>>(), request)
 }

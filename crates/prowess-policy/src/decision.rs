@@ -5,11 +5,11 @@ use std::fmt;
 use prowess_format::permission::Domain;
 use prowess_format::text::{visible, visible_line};
 
-use crate::approval::{Approval, Change, Digest, ProgramPin, Project};
+use crate::approval::{Approval, ApprovalChange, Digest, ProgramPin, Project};
 use crate::grant::Grant;
-use crate::grants::Refusal;
+use crate::grants::RefusedGrant;
 use crate::mode::Mode;
-use crate::request::{Places, Request};
+use crate::request::{RunFolders, RunRequest};
 use crate::spec::SandboxSpec;
 use crate::trust::{Tier, Trust};
 
@@ -19,7 +19,7 @@ pub enum Decision {
     /// It runs.
     Allow(Allowed),
     /// The user is asked.
-    Ask(Question),
+    Ask(ApprovalQuestion),
     /// It does not run.
     Deny(Denied),
 }
@@ -27,7 +27,7 @@ pub enum Decision {
 /// The facts of a decision. Each decision has them, so that it can be explained.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Case {
-    pub(crate) request: Request,
+    pub(crate) request: RunRequest,
     pub(crate) trust: Trust,
     pub(crate) tier: Tier,
     pub(crate) mode: Mode,
@@ -35,44 +35,47 @@ pub(crate) struct Case {
     pub(crate) grants: Vec<Grant>,
     /// The grants of all tools, narrowed by the tier: what an approval of the whole skill is about.
     pub(crate) skill_grants: Vec<Grant>,
-    /// The requested grants that the machine does not open.
-    pub(crate) closed: Vec<Closed>,
+    /// The requested grants that are not available on this machine.
+    pub(crate) unavailable: Vec<UnavailableGrant>,
     pub(crate) spec: SandboxSpec,
 }
 
-/// A grant that is known to open less than it says.
+/// A requested grant that this machine provides only for reading, or not at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Closed {
+pub(crate) struct UnavailableGrant {
     /// The grant as requested.
     pub(crate) grant: Grant,
     /// The reason.
     pub(crate) why: String,
-    /// Whether it is opened for reading.
+    /// Whether it is available for reading.
     pub(crate) is_read: bool,
 }
 
 /// Formats what the tool does not get, as the rest of a sentence about it.
-impl fmt::Display for Closed {
+impl fmt::Display for UnavailableGrant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let grant = self.grant.to_string();
-        let gets = if self.is_read { "may change nothing by" } else { "gets nothing from" };
-        write!(f, "{gets} `{}`: {}", visible(&grant), visible_line(&self.why))
+        let access =
+            if self.is_read { "gets only read access from" } else { "gets no access from" };
+        write!(f, "{access} `{}`: {}", visible(&grant), visible_line(&self.why))
     }
 }
 
-/// A request that may run once. Starting a process requires one, and only [`decide`](crate::decide)
-/// and the approval of a [`Question`] create one. It can't be cloned: an approval of one run does
-/// not cover a second one.
+/// A request that may run once.
+///
+/// Starting a process requires one, and only [`decide`](crate::decide) and the approval of an
+/// [`ApprovalQuestion`] create one. It can't be cloned: an approval of one run does not cover a
+/// second one.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Allowed {
     pub(crate) case: Box<Case>,
     pub(crate) approval: Option<Approval>,
-    pub(crate) by: Because,
+    pub(crate) by: AllowReason,
 }
 
 /// Why it may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Because {
+pub(crate) enum AllowReason {
     NothingToAsk,
     Approved { at: u64 },
     Answered,
@@ -81,10 +84,10 @@ pub(crate) enum Because {
 
 /// A request that the user has to answer.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Question {
+pub struct ApprovalQuestion {
     pub(crate) case: Box<Case>,
     pub(crate) reasons: Vec<Reason>,
-    pub(crate) changed: Option<Change>,
+    pub(crate) changed: Option<ApprovalChange>,
 }
 
 /// A request that does not run.
@@ -94,13 +97,13 @@ pub struct Denied {
     pub(crate) reasons: Vec<Denial>,
 }
 
-/// How often a reason asks.
+/// How often a reason asks the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Frequency {
     /// Before every run, whatever was approved.
-    Time,
+    EveryRun,
     /// Until the user has approved it.
-    Change,
+    UntilApproved,
 }
 
 /// Why the user is asked.
@@ -111,7 +114,7 @@ pub struct Reason {
     /// The grant in question, if it is about one.
     pub grant: Option<Grant>,
     /// How often it asks.
-    pub every: Frequency,
+    pub frequency: Frequency,
     /// Whether `--yes` may answer it.
     pub in_advance: bool,
 }
@@ -131,7 +134,7 @@ pub enum ReasonKind {
     NetworkFlag,
     /// A variable that looks like a secret (R31).
     SecretVariable,
-    /// A place where keys are kept.
+    /// A location where keys are stored.
     SecretFiles,
 }
 
@@ -146,10 +149,10 @@ pub enum Denial {
         active: Mode,
     },
     /// It requests something that can't be granted.
-    Refused(Refusal),
+    Refused(RefusedGrant),
     /// It starts a program although it declares not to.
     ProgramNotGranted(String),
-    /// It requests access to this machine or its local network, which no grant opens (attack
+    /// It requests access to this machine or its local network, which can't be granted (attack
     /// sandbox-C12).
     OwnMachine(Grant),
 }
@@ -167,7 +170,7 @@ pub enum Remember {
 
 /// A person's approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct ApprovalAnswer {
     /// How long it is valid.
     pub remember: Remember,
     /// When it was given, in seconds since 1970.
@@ -210,9 +213,10 @@ impl Allowed {
         &self.case.grants
     }
 
-    /// What it requested but does not get on this machine, each as the rest of a sentence about it.
-    pub fn closed(&self) -> impl Iterator<Item = String> {
-        self.case.closed.iter().map(ToString::to_string)
+    /// The requested grants that are not available on this machine, each as the rest of a sentence
+    /// about the tool.
+    pub fn unavailable_grants(&self) -> impl Iterator<Item = String> {
+        self.case.unavailable.iter().map(ToString::to_string)
     }
 
     /// The approval to remember, if the user chose that.
@@ -221,14 +225,14 @@ impl Allowed {
     }
 }
 
-impl Question {
+impl ApprovalQuestion {
     /// Why the user is asked.
     pub fn reasons(&self) -> &[Reason] {
         &self.reasons
     }
 
     /// What has changed since an earlier approval, if there was one.
-    pub fn changed(&self) -> Option<&Change> {
+    pub fn changed(&self) -> Option<&ApprovalChange> {
         self.changed.as_ref()
     }
 
@@ -244,7 +248,7 @@ impl Question {
 
     /// Whether an answer can be remembered: not if a reason asks every time.
     pub fn can_be_remembered(&self) -> bool {
-        self.reasons.iter().all(|reason| reason.every == Frequency::Change)
+        self.reasons.iter().all(|reason| reason.frequency == Frequency::UntilApproved)
     }
 
     /// The skill's name.
@@ -258,8 +262,8 @@ impl Question {
     }
 
     /// The skill's folder and its working directory.
-    pub fn places(&self) -> Option<&Places> {
-        self.case.request.places.as_ref()
+    pub fn folders(&self) -> Option<&RunFolders> {
+        self.case.request.folders.as_ref()
     }
 
     /// Why the user is asked, one clause each: what has changed, or that it was never approved, and
@@ -269,7 +273,7 @@ impl Question {
         changed.chain(self.shown_reasons().map(ToString::to_string)).collect()
     }
 
-    /// The reasons to show. If it was approved before, "not approved yet" is omitted.
+    /// The reasons to show. "Not approved yet" is omitted if it was approved before.
     pub(crate) fn shown_reasons(&self) -> impl Iterator<Item = &Reason> {
         let was_approved = self.changed.is_some();
         self.reasons
@@ -293,20 +297,20 @@ impl Question {
     }
 
     /// Approves the question on behalf of a person.
-    pub fn approve(self, answer: Answer) -> Allowed {
+    pub fn approve(self, answer: ApprovalAnswer) -> Allowed {
         let request = &self.case.request;
-        let places = request.places.as_ref();
+        let folders = request.folders.as_ref();
         let project = |grants: &[Grant]| {
             let spec = SandboxSpec::of(grants, self.case.tier, request.timeout_secs);
-            match places {
+            match folders {
                 _ if !spec.depends_on_project() => Project::Any,
-                Some(places) => Project::Folder(places.project.clone()),
+                Some(folders) => Project::Folder(folders.project.clone()),
                 None => Project::Unknown,
             }
         };
         let record = |tool, grants: &[Grant], pins| Approval {
             skill: request.skill.clone(),
-            skill_folder: places.map(|places| places.skill.clone()),
+            skill_folder: folders.map(|folders| folders.skill.clone()),
             project: project(grants),
             digest: request.digest.clone(),
             files: request.files.clone(),
@@ -327,20 +331,20 @@ impl Question {
                 Some(record(None, &self.case.skill_grants, pins))
             }
         };
-        Allowed { case: self.case, approval, by: Because::Answered }
+        Allowed { case: self.case, approval, by: AllowReason::Answered }
     }
 
     /// Approves the question by `--yes`. Returns the question if `--yes` must not answer it.
-    pub fn approve_in_advance(self) -> Result<Allowed, Box<Question>> {
+    pub fn approve_in_advance(self) -> Result<Allowed, Box<ApprovalQuestion>> {
         if !self.allows_in_advance() {
             return Err(Box::new(self));
         }
-        Ok(Allowed { case: self.case, approval: None, by: Because::InAdvance })
+        Ok(Allowed { case: self.case, approval: None, by: AllowReason::InAdvance })
     }
 }
 
 impl Denied {
-    /// The reason.
+    /// The reasons for the denial.
     pub fn reasons(&self) -> &[Denial] {
         &self.reasons
     }

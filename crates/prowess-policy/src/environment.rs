@@ -7,7 +7,7 @@ use crate::spec::Variables;
 
 /// Variables that tell a child process about its skill.
 #[derive(Clone, Copy, Debug)]
-pub struct Injected<'a> {
+pub struct InjectedVariables<'a> {
     /// The skill's name.
     pub skill_name: &'a str,
     /// The skill's directory, as the child process sees it.
@@ -28,7 +28,7 @@ pub struct EnvironmentSources<'a> {
     /// Variables that the tool's author sets to literal values.
     pub set_by_tool: &'a [(String, String)],
     /// The injected variables.
-    pub injected: Injected<'a>,
+    pub injected: InjectedVariables<'a>,
 }
 
 /// The environment of the child process, and the granted variables that are withheld.

@@ -5,9 +5,9 @@ use std::fmt::{self, Write as _};
 use prowess_format::permission::{Domain, Level};
 use prowess_format::text::visible;
 
-use crate::decision::{Because, Case, Decision, Frequency, Question};
-use crate::grant::{Grant, GrantSource, Scope};
-use crate::request::Places;
+use crate::decision::{AllowReason, ApprovalQuestion, Case, Decision, Frequency};
+use crate::grant::{Grant, GrantScope, GrantSource};
+use crate::request::RunFolders;
 use crate::scope::{HostScope, PathPattern};
 use crate::spec::SandboxSpec;
 use crate::trust::{Origin, Tier};
@@ -50,37 +50,40 @@ impl fmt::Display for Line {
     }
 }
 
-/// How far a grant takes effect on a machine.
+/// The effect of a grant on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GrantEffect {
-    /// Completely.
+    /// It is available completely.
     AsGranted,
-    /// In part: what is not opened, and what is.
+    /// A part of it is not available, for this reason.
     Partly(String),
-    /// For reading only: why.
+    /// It is available for reading only, for this reason.
     ReadOnly(String),
-    /// Not at all: why.
+    /// It is not available, for this reason.
     Never(String),
 }
 
 /// Explains a decision.
 pub fn explain(decision: &Decision) -> Vec<Line> {
-    explain_here(decision, &|_| GrantEffect::AsGranted)
+    explain_with_effects(decision, &|_| GrantEffect::AsGranted)
 }
 
-/// Explains a decision on a machine on which some grants open less than they say, so that the user
+/// Explains a decision on a machine that can't provide all grants completely, so that the user
 /// does not approve something that won't happen.
-pub fn explain_here(decision: &Decision, reality: &dyn Fn(&Grant) -> GrantEffect) -> Vec<Line> {
+pub fn explain_with_effects(
+    decision: &Decision,
+    effect_of: &dyn Fn(&Grant) -> GrantEffect,
+) -> Vec<Line> {
     let case = decision.case();
     let mut lines = vec![line(LineKind::Verdict, verdict(decision)), trust_line(case)];
     if let Decision::Deny(denied) = decision {
-        // What it could do would only distract from why it is denied.
+        // Listing what it could do would only distract from the reason for the denial.
         let reasons = denied.reasons.iter().map(|reason| format!("refused, because {reason}"));
         lines.extend(reasons.map(|text| line(LineKind::Refused, text)));
         return lines;
     }
-    lines.extend(places(case));
-    lines.extend(grouped(case, reality));
+    lines.extend(folder_lines(case));
+    lines.extend(grouped(case, effect_of));
     lines.extend(may_not(&case.grants).map(|text| line(LineKind::MayNot, text.to_owned())));
     lines.push(line(LineKind::Limit, limits(&case.spec)));
     if let Decision::Ask(question) = decision {
@@ -99,10 +102,10 @@ fn verdict(decision: &Decision) -> String {
     let name = visible(&name).into_owned();
     match decision {
         Decision::Allow(allowed) => match allowed.by {
-            Because::NothingToAsk => format!("`{name}` runs without asking"),
-            Because::Approved { .. } => format!("`{name}` runs, because you have approved it"),
-            Because::Answered => format!("`{name}` runs, because you approved it now"),
-            Because::InAdvance => format!("`{name}` runs, because it was approved in advance"),
+            AllowReason::NothingToAsk => format!("`{name}` runs without asking"),
+            AllowReason::Approved { .. } => format!("`{name}` runs, because you have approved it"),
+            AllowReason::Answered => format!("`{name}` runs, because you approved it now"),
+            AllowReason::InAdvance => format!("`{name}` runs, because it was approved in advance"),
         },
         Decision::Ask(question) if question.can_be_remembered() => {
             format!("`{name}` asks before it runs")
@@ -131,8 +134,8 @@ fn trust_line(case: &Case) -> Line {
 
 /// Shows the folders of a request: without them an approval can't be judged, because `./` is
 /// different in every project.
-fn places(case: &Case) -> Vec<Line> {
-    let Some(Places { skill, project }) = &case.request.places else { return Vec::new() };
+fn folder_lines(case: &Case) -> Vec<Line> {
+    let Some(RunFolders { skill, project }) = &case.request.folders else { return Vec::new() };
     let home = if case.request.in_home { ", which is your home" } else { "" };
     vec![
         line(LineKind::Place, format!("the skill is {}", visible(skill))),
@@ -140,9 +143,9 @@ fn places(case: &Case) -> Vec<Line> {
     ]
 }
 
-/// Groups grants that allow the same into one line with the first of their sources. What a grant
-/// does not open follows it, once.
-fn grouped(case: &Case, reality: &dyn Fn(&Grant) -> GrantEffect) -> Vec<Line> {
+/// Groups grants that allow the same into one line with the first of their sources. The reason why
+/// a grant is not completely available follows it, once.
+fn grouped(case: &Case, effect_of: &dyn Fn(&Grant) -> GrantEffect) -> Vec<Line> {
     let mut known: Vec<String> = Vec::new();
     let (mut may, mut closed) = (Vec::new(), Vec::new());
     for grant in &case.grants {
@@ -152,7 +155,7 @@ fn grouped(case: &Case, reality: &dyn Fn(&Grant) -> GrantEffect) -> Vec<Line> {
         }
         let text = format!("{words}, because {}", because(grant, case.tier));
         known.push(words);
-        let not_opened = match reality(grant) {
+        let not_opened = match effect_of(grant) {
             GrantEffect::AsGranted => {
                 may.push(line(LineKind::May, text));
                 continue;
@@ -163,7 +166,7 @@ fn grouped(case: &Case, reality: &dyn Fn(&Grant) -> GrantEffect) -> Vec<Line> {
             }
             GrantEffect::Never(why) => {
                 let grant = grant.to_string();
-                let text = format!("gets nothing from `{}`: {why}", visible(&grant));
+                let text = format!("gets no access from `{}`: {why}", visible(&grant));
                 line(LineKind::MayNot, text)
             }
         };
@@ -172,7 +175,7 @@ fn grouped(case: &Case, reality: &dyn Fn(&Grant) -> GrantEffect) -> Vec<Line> {
         }
     }
     may.extend(closed);
-    may.extend(case.closed.iter().map(|closed| line(LineKind::MayNot, closed.to_string())));
+    may.extend(case.unavailable.iter().map(|grant| line(LineKind::MayNot, grant.to_string())));
     may
 }
 
@@ -197,11 +200,11 @@ fn because(grant: &Grant, tier: Tier) -> String {
 
 /// Whether a narrowed grant was declared for all files.
 fn was_everything(grant: &Grant) -> bool {
-    let (GrantSource::Declared(text), Scope::Path(_)) = (grant.source(), grant.scope()) else {
+    let (GrantSource::Declared(text), GrantScope::Path(_)) = (grant.source(), grant.scope()) else {
         return false;
     };
     let declared = Grant::parse(text, grant.source()).unwrap_or_default();
-    declared.iter().any(|grant| *grant.scope() == Scope::All)
+    declared.iter().any(|grant| *grant.scope() == GrantScope::All)
 }
 
 /// Describes what a grant allows, as the rest of a sentence about the tool.
@@ -210,12 +213,12 @@ fn words(grant: &Grant) -> String {
     let scope = grant.scope().to_string();
     let scope = visible(&scope);
     match (grant.domain(), grant.scope()) {
-        (Domain::Filesystem, Scope::Path(path)) => {
+        (Domain::Filesystem, GrantScope::Path(path)) => {
             format!("may {} {}", if changes { "write files" } else { "read files" }, place(path))
         }
         (Domain::Filesystem, _) if changes => "may write files anywhere".to_owned(),
         (Domain::Filesystem, _) => "may read files anywhere".to_owned(),
-        (Domain::Network, Scope::Host(host)) => {
+        (Domain::Network, GrantScope::Host(host)) => {
             let what = if changes { "send any request" } else { "fetch" };
             let to = if changes { "to" } else { "from" };
             let hosts = match &host.host {
@@ -227,17 +230,17 @@ fn words(grant: &Grant) -> String {
             format!("may {what} {to} {hosts}{port}")
         }
         (Domain::Network, _) => "may use the network".to_owned(),
-        (Domain::Shell, Scope::Program(program)) if program.is_interpreter() => {
+        (Domain::Shell, GrantScope::Program(program)) if program.is_interpreter() => {
             format!("may run `{scope}`, which runs arbitrary code")
         }
-        (Domain::Shell, Scope::Program(_)) => format!("may run `{scope}`"),
+        (Domain::Shell, GrantScope::Program(_)) => format!("may run `{scope}`"),
         (Domain::Shell, _) => "may run every program".to_owned(),
         (Domain::Desktop, _) => "may control mouse, keyboard and screen".to_owned(),
-        (Domain::Mcp, Scope::Name(_)) => format!("may connect to the MCP server `{scope}`"),
+        (Domain::Mcp, GrantScope::Name(_)) => format!("may connect to the MCP server `{scope}`"),
         (Domain::Mcp, _) => "may connect to every MCP server".to_owned(),
-        (Domain::Env, Scope::Variable(_)) => format!("may read the variable `{scope}`"),
+        (Domain::Env, GrantScope::Variable(_)) => format!("may read the variable `{scope}`"),
         (Domain::Env, _) => "may read every variable that is not secret".to_owned(),
-        (Domain::Database, Scope::Name(_)) => {
+        (Domain::Database, GrantScope::Name(_)) => {
             format!("may {} the database `{scope}`", if changes { "change" } else { "read" })
         }
         (Domain::Database, _) => {
@@ -272,15 +275,15 @@ fn may_not(grants: &[Grant]) -> impl Iterator<Item = &'static str> {
     )
 }
 
-fn asks(question: &Question) -> Vec<Line> {
+fn asks(question: &ApprovalQuestion) -> Vec<Line> {
     let mut lines = Vec::new();
     if let Some(changed) = &question.changed {
         lines.push(line(LineKind::Asks, format!("asks again, because {changed}")));
     }
     for reason in question.shown_reasons() {
-        let every = match reason.every {
-            Frequency::Time => "asks every time",
-            Frequency::Change => "asks",
+        let every = match reason.frequency {
+            Frequency::EveryRun => "asks every time",
+            Frequency::UntilApproved => "asks",
         };
         lines.push(line(LineKind::Asks, format!("{every}, because {reason}")));
     }

@@ -11,11 +11,11 @@ use crate::scope::{
 };
 
 /// Maximum length of the name of a database or a server, in bytes.
-const LONGEST_NAME: usize = 512;
+const MAX_NAME_BYTES: usize = 512;
 
 /// The part of a domain that a grant covers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Scope {
+pub enum GrantScope {
     /// All of it. The network has no such scope: all of it is the pattern `*`.
     All,
     /// Files.
@@ -52,7 +52,7 @@ pub enum GrantSource {
 pub struct Grant {
     domain: Domain,
     level: Level,
-    scope: Scope,
+    scope: GrantScope,
     source: GrantSource,
     tool: Option<String>,
 }
@@ -111,7 +111,12 @@ impl Grant {
     }
 
     /// Creates a grant that a skill implies.
-    pub(crate) fn implied(domain: Domain, level: Level, scope: Scope, source: GrantSource) -> Self {
+    pub(crate) fn implied(
+        domain: Domain,
+        level: Level,
+        scope: GrantScope,
+        source: GrantSource,
+    ) -> Self {
         Self { domain, level, scope, source, tool: None }
     }
 
@@ -123,7 +128,7 @@ impl Grant {
 
     /// Replaces the scope with another one of the same domain.
     #[must_use]
-    pub(crate) fn with_scope(&self, scope: Scope) -> Self {
+    pub(crate) fn with_scope(&self, scope: GrantScope) -> Self {
         Self { scope, ..self.clone() }
     }
 
@@ -144,7 +149,7 @@ impl Grant {
     }
 
     /// The scope.
-    pub fn scope(&self) -> &Scope {
+    pub fn scope(&self) -> &GrantScope {
         &self.scope
     }
 
@@ -161,9 +166,12 @@ impl Grant {
     /// Whether it covers its whole domain: every host, every program, every file.
     pub fn is_unscoped(&self) -> bool {
         match &self.scope {
-            Scope::All => true,
-            Scope::Host(host) => host.is_any(),
-            Scope::Path(_) | Scope::Program(_) | Scope::Variable(_) | Scope::Name(_) => false,
+            GrantScope::All => true,
+            GrantScope::Host(host) => host.is_any(),
+            GrantScope::Path(_)
+            | GrantScope::Program(_)
+            | GrantScope::Variable(_)
+            | GrantScope::Name(_) => false,
         }
     }
 
@@ -176,34 +184,34 @@ impl Grant {
     }
 }
 
-impl Scope {
-    fn covers(&self, other: &Scope) -> bool {
+impl GrantScope {
+    fn covers(&self, other: &GrantScope) -> bool {
         match (self, other) {
             // Locations of secrets are only accessible by naming them, so no wider grant covers one
             // that does.
-            (Scope::All, Scope::Path(theirs)) => theirs.named_secret().is_none(),
-            (Scope::Path(mine), Scope::Path(theirs)) => {
+            (GrantScope::All, GrantScope::Path(theirs)) => theirs.named_secret().is_none(),
+            (GrantScope::Path(mine), GrantScope::Path(theirs)) => {
                 let named = theirs.named_secret();
                 mine.covers(theirs) && (named.is_none() || mine.named_secret() == named)
             }
             // Secret variables likewise (R31).
-            (Scope::All, Scope::Variable(theirs)) => !theirs.is_secret(),
-            (Scope::All, _) => true,
-            (Scope::Host(mine), Scope::Host(theirs)) => mine.covers(theirs),
+            (GrantScope::All, GrantScope::Variable(theirs)) => !theirs.is_secret(),
+            (GrantScope::All, _) => true,
+            (GrantScope::Host(mine), GrantScope::Host(theirs)) => mine.covers(theirs),
             (mine, theirs) => mine == theirs,
         }
     }
 }
 
-impl fmt::Display for Scope {
+impl fmt::Display for GrantScope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Scope::All => Ok(()),
-            Scope::Path(path) => write!(f, "{path}"),
-            Scope::Host(host) => write!(f, "{host}"),
-            Scope::Program(program) => write!(f, "{program}"),
-            Scope::Variable(name) => write!(f, "{name}"),
-            Scope::Name(name) => f.write_str(name),
+            GrantScope::All => Ok(()),
+            GrantScope::Path(path) => write!(f, "{path}"),
+            GrantScope::Host(host) => write!(f, "{host}"),
+            GrantScope::Program(program) => write!(f, "{program}"),
+            GrantScope::Variable(name) => write!(f, "{name}"),
+            GrantScope::Name(name) => f.write_str(name),
         }
     }
 }
@@ -213,7 +221,7 @@ impl fmt::Display for Grant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.domain.as_str(), self.level.as_str())?;
         match &self.scope {
-            Scope::All => Ok(()),
+            GrantScope::All => Ok(()),
             scope => write!(f, ":{scope}"),
         }
     }
@@ -236,7 +244,7 @@ impl fmt::Display for GrantSource {
     }
 }
 
-fn scopes(domain: Domain, scope: Option<&str>) -> Result<Vec<Scope>, GrantError> {
+fn scopes(domain: Domain, scope: Option<&str>) -> Result<Vec<GrantScope>, GrantError> {
     let Some(scope) = scope.map(str::trim).filter(|scope| *scope != "*") else {
         return Ok(vec![all_of(domain)]);
     };
@@ -244,9 +252,9 @@ fn scopes(domain: Domain, scope: Option<&str>) -> Result<Vec<Scope>, GrantError>
         Domain::Filesystem => Ok(PathPattern::parse_all(scope)?
             .into_iter()
             // `/**` is equivalent to no scope (R52).
-            .map(|path| if path.is_everything() { Scope::All } else { Scope::Path(path) })
+            .map(|path| if path.is_everything() { GrantScope::All } else { GrantScope::Path(path) })
             .collect()),
-        Domain::Database => Ok(vec![Scope::Name(checked_name(scope)?)]),
+        Domain::Database => Ok(vec![GrantScope::Name(checked_name(scope)?)]),
         Domain::Desktop => Err(GrantError::Unscopable("desktop:control")),
         // A comma can't occur in the name of a host, a program or a variable, so it separates them
         // (GAIA §3.2: `git,npm`).
@@ -256,30 +264,30 @@ fn scopes(domain: Domain, scope: Option<&str>) -> Result<Vec<Scope>, GrantError>
     }
 }
 
-fn all_of(domain: Domain) -> Scope {
+fn all_of(domain: Domain) -> GrantScope {
     match domain {
-        Domain::Network => Scope::Host(HostPattern::ANY),
+        Domain::Network => GrantScope::Host(HostPattern::ANY),
         Domain::Filesystem
         | Domain::Shell
         | Domain::Desktop
         | Domain::Mcp
         | Domain::Env
-        | Domain::Database => Scope::All,
+        | Domain::Database => GrantScope::All,
     }
 }
 
 /// One item of a list.
-fn item_of(domain: Domain, item: &str) -> Result<Scope, GrantError> {
+fn item_of(domain: Domain, item: &str) -> Result<GrantScope, GrantError> {
     // Also inside a list: a scope has exactly one spelling, because approvals are stored as text.
     if item == "*" {
         return Ok(all_of(domain));
     }
     match domain {
-        Domain::Network => Ok(Scope::Host(HostPattern::parse(item)?)),
-        Domain::Shell => Ok(Scope::Program(Program::parse(item)?)),
-        Domain::Env => Ok(Scope::Variable(VariableName::parse(item)?)),
+        Domain::Network => Ok(GrantScope::Host(HostPattern::parse(item)?)),
+        Domain::Shell => Ok(GrantScope::Program(Program::parse(item)?)),
+        Domain::Env => Ok(GrantScope::Variable(VariableName::parse(item)?)),
         Domain::Mcp | Domain::Database | Domain::Filesystem | Domain::Desktop => {
-            Ok(Scope::Name(checked_server(item)?))
+            Ok(GrantScope::Name(checked_server(item)?))
         }
     }
 }
@@ -289,7 +297,7 @@ fn checked_name(text: &str) -> Result<String, GrantError> {
     let text = text.trim();
     let valid = !text.is_empty()
         && text != "*"
-        && text.len() <= LONGEST_NAME
+        && text.len() <= MAX_NAME_BYTES
         && !text.chars().any(char::is_control);
     if valid { Ok(text.to_owned()) } else { Err(GrantError::Name(text.to_owned())) }
 }

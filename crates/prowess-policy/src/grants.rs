@@ -10,19 +10,19 @@ use prowess_format::permission::{Domain, Level};
 use prowess_format::skill::{Skill, Tool, ToolKind};
 use prowess_format::text::visible;
 
-use crate::grant::{Grant, GrantError, GrantSource, Scope, checked_server};
+use crate::grant::{Grant, GrantError, GrantScope, GrantSource, checked_server};
 use crate::scope::{HostPattern, PathPattern, Program, VariableName};
 
 /// Everything a skill requests, and what can't be granted.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct GrantSet {
     grants: Vec<Grant>,
-    refusals: Vec<Refusal>,
+    refusals: Vec<RefusedGrant>,
 }
 
 /// A request that can't be granted at any tier.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct RefusedGrant {
     /// The text of the request.
     pub text: String,
     /// Why it can't be granted.
@@ -31,7 +31,7 @@ pub struct Refusal {
     pub tool: Option<String>,
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for RefusedGrant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let error = self.error.to_string();
         write!(f, "`{}` can't be granted: {}", visible(&self.text), visible(&error))
@@ -50,7 +50,7 @@ impl GrantSet {
     }
 
     /// What can't be granted.
-    pub fn refusals(&self) -> &[Refusal] {
+    pub fn refusals(&self) -> &[RefusedGrant] {
         &self.refusals
     }
 
@@ -96,7 +96,7 @@ impl GrantSet {
 
     fn refuse(&mut self, text: &str, error: impl Into<GrantError>, tool: Option<&str>) {
         let tool = tool.map(str::to_owned);
-        self.refusals.push(Refusal { text: text.to_owned(), error: error.into(), tool });
+        self.refusals.push(RefusedGrant { text: text.to_owned(), error: error.into(), tool });
     }
 }
 
@@ -117,7 +117,7 @@ pub fn of(skill: &Skill) -> GrantSet {
     }
     if !declares(Domain::Network) && skill.network.as_ref().is_some_and(|flag| flag.value) {
         // R53: a request for `network:write:*` that needs the user's approval.
-        let scope = Scope::Host(HostPattern::ANY);
+        let scope = GrantScope::Host(HostPattern::ANY);
         set.push(Grant::implied(Domain::Network, Level::Write, scope, GrantSource::NetworkFlag));
     }
     let none = |domain| {
@@ -161,7 +161,7 @@ fn required(skill: &Skill, set: &mut GrantSet) {
             Ok(variable) => set.push(Grant::implied(
                 Domain::Env,
                 Level::Read,
-                Scope::Variable(variable),
+                GrantScope::Variable(variable),
                 GrantSource::Required("variable", name.to_owned()),
             )),
             Err(error) => set.refuse(name, error, None),
@@ -172,7 +172,7 @@ fn required(skill: &Skill, set: &mut GrantSet) {
             Ok(name) => set.push(Grant::implied(
                 Domain::Mcp,
                 Level::Connect,
-                Scope::Name(name),
+                GrantScope::Name(name),
                 GrantSource::Required("MCP server", server.value.clone()),
             )),
             Err(error) => set.refuse(server, error, None),
@@ -187,7 +187,7 @@ fn required(skill: &Skill, set: &mut GrantSet) {
             Ok(program) => set.push(Grant::implied(
                 Domain::Shell,
                 Level::Execute,
-                Scope::Program(program),
+                GrantScope::Program(program),
                 GrantSource::Required("program", name.value.clone()),
             )),
             Err(error) => set.refuse(name, error, None),
@@ -205,7 +205,7 @@ fn commanded(tool: &Tool, set: &mut GrantSet) {
                 Grant::implied(
                     Domain::Shell,
                     Level::Execute,
-                    Scope::Program(program),
+                    GrantScope::Program(program),
                     GrantSource::Command(text),
                 )
                 .for_tool(name),
@@ -227,7 +227,7 @@ fn commanded(tool: &Tool, set: &mut GrantSet) {
 /// The program of a tool's command, as written.
 pub(crate) fn program_of(tool: &Tool) -> Option<String> {
     let template = command::parse(tool.command.as_ref()?).ok()?;
-    template.arguments.first().map(command::Argument::to_template)
+    template.arguments.first().map(command::TemplateArgument::to_template)
 }
 
 /// Adds the working directory for command tools (GIB §5.1): for reading if the skill is read-only,
@@ -238,7 +238,7 @@ fn working_directory(skill: &Skill, set: &mut GrantSet) {
         Some(_) | None => Level::Write,
     };
     for tool in skill.tools.iter().filter(|tool| tool.kind == ToolKind::Command) {
-        let scope = Scope::Path(PathPattern::working_directory());
+        let scope = GrantScope::Path(PathPattern::working_directory());
         let grant = Grant::implied(Domain::Filesystem, level, scope, GrantSource::WorkingDirectory);
         set.push(grant.for_tool(&tool.name));
     }

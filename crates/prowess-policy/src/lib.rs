@@ -3,9 +3,9 @@
 //! Pure: takes a skill, its trust and the user's earlier approvals, and returns a [`Decision`].
 //! Nothing here reads a file, the clock or the environment.
 //!
-//! The flow of a request: [`grants::of`] collects what the skill requests, [`Request::of`] names
+//! The flow of a request: [`grants::of`] collects what the skill requests, [`RunRequest::of`] names
 //! the tool to run, [`decide`] decides. Only an [`Allowed`] can be run, and only [`decide`] and the
-//! approval of a [`Question`] create one.
+//! approval of a [`ApprovalQuestion`] create one.
 
 pub mod approval;
 mod decide;
@@ -17,7 +17,7 @@ pub mod grants;
 pub mod limits;
 pub mod matrix;
 mod mode;
-pub mod places;
+pub mod protected_places;
 mod request;
 pub mod scope;
 pub mod spec;
@@ -25,15 +25,16 @@ mod tool_policy;
 mod trust;
 
 pub use approval::{Approval, Approvals, Digest, FileHashes, ProgramPin, Project};
-pub use decide::{decide, decide_here};
+pub use decide::{decide, decide_with_effects};
 pub use decision::{
-    Allowed, Answer, Decision, Denial, Denied, Frequency, Question, Reason, ReasonKind, Remember,
+    Allowed, ApprovalAnswer, ApprovalQuestion, Decision, Denial, Denied, Frequency, Reason,
+    ReasonKind, Remember,
 };
-pub use explain::{GrantEffect, Line, LineKind, explain, explain_here};
-pub use grant::{Grant, GrantError, GrantSource, Scope};
-pub use grants::{GrantSet, Refusal};
+pub use explain::{GrantEffect, Line, LineKind, explain, explain_with_effects};
+pub use grant::{Grant, GrantError, GrantScope, GrantSource};
+pub use grants::{GrantSet, RefusedGrant};
 pub use mode::{Mode, ModeError, is_available};
-pub use request::{NoSuchTool, Places, Request};
+pub use request::{NoSuchTool, RunFolders, RunRequest};
 pub use spec::SandboxSpec;
 pub use tool_policy::{ToolPolicy, ToolSource, tool_policies};
 pub use trust::{Badge, Origin, Tier, TierError, Trust};

@@ -4,7 +4,7 @@ use crate::trust::Tier;
 
 /// Resource limits of a run; `None` means that the policy sets no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct RunLimits {
     /// Wall-clock time in seconds, after which the run is terminated (GIB §5.3).
     pub wall_secs: u64,
     /// Grace period between SIGTERM and SIGKILL, in seconds (GIB §5.3, R21).
@@ -31,7 +31,7 @@ pub struct Limits {
 const MIB: u64 = 1024 * 1024;
 const GIB: u64 = 1024 * MIB;
 
-impl Limits {
+impl RunLimits {
     /// The limits of a tier.
     ///
     /// GAIA §4.3 requires limits on CPU time, memory and bandwidth for experimental skills but

@@ -2,12 +2,12 @@
 
 use prowess_format::permission::{Domain, Level};
 
-use crate::grant::{Grant, Scope};
+use crate::grant::{Grant, GrantScope};
 use crate::trust::Tier;
 
 /// One cell of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cell {
+pub enum MatrixCell {
     /// Granted without a prompt.
     Auto,
     /// The user is asked.
@@ -19,7 +19,7 @@ pub enum Cell {
 
 /// One row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct MatrixRow {
     /// The permission, as the table writes it.
     pub permission: &'static str,
     /// Its domain.
@@ -27,17 +27,17 @@ pub struct Row {
     /// Its levels.
     pub levels: &'static [Level],
     /// At `verified`.
-    pub verified: Cell,
+    pub verified: MatrixCell,
     /// At `community`.
-    pub community: Cell,
+    pub community: MatrixCell,
     /// At `experimental`.
-    pub experimental: Cell,
+    pub experimental: MatrixCell,
 }
 
-use Cell::{Auto, Prompt, Sandboxed};
+use MatrixCell::{Auto, Prompt, Sandboxed};
 
 /// The table of GAIA §3.3.
-pub const TABLE: [Row; 7] = [
+pub const TABLE: [MatrixRow; 7] = [
     row("filesystem:read", Domain::Filesystem, &[Level::Read], Auto, Auto),
     row("filesystem:write", Domain::Filesystem, &[Level::Write], Auto, Prompt),
     row("network:*", Domain::Network, &[Level::Read, Level::Write], Auto, Auto),
@@ -49,7 +49,7 @@ pub const TABLE: [Row; 7] = [
 
 /// Permissions that the table omits. Reading a database is like reading a file; a variable may be
 /// anything, so it prompts.
-pub const BESIDES: [Row; 2] = [
+pub const ADDITIONAL_ROWS: [MatrixRow; 2] = [
     row("database:read", Domain::Database, &[Level::Read], Auto, Auto),
     row("env:read", Domain::Env, &[Level::Read], Auto, Prompt),
 ];
@@ -58,15 +58,15 @@ const fn row(
     permission: &'static str,
     domain: Domain,
     levels: &'static [Level],
-    verified: Cell,
-    community: Cell,
-) -> Row {
-    Row { permission, domain, levels, verified, community, experimental: Sandboxed }
+    verified: MatrixCell,
+    community: MatrixCell,
+) -> MatrixRow {
+    MatrixRow { permission, domain, levels, verified, community, experimental: Sandboxed }
 }
 
-impl Row {
+impl MatrixRow {
     /// The cell of a tier.
-    pub fn cell(&self, tier: Tier) -> Cell {
+    pub fn cell(&self, tier: Tier) -> MatrixCell {
         match tier {
             Tier::Verified => self.verified,
             Tier::Community => self.community,
@@ -76,10 +76,10 @@ impl Row {
 }
 
 /// The cell of a permission at a tier. A pair that is in no table prompts.
-pub fn cell(domain: Domain, level: Level, tier: Tier) -> Cell {
+pub fn cell(domain: Domain, level: Level, tier: Tier) -> MatrixCell {
     TABLE
         .iter()
-        .chain(&BESIDES)
+        .chain(&ADDITIONAL_ROWS)
         .find(|row| row.domain == domain && row.levels.contains(&level))
         .map_or(Prompt, |row| row.cell(tier))
 }
@@ -105,9 +105,9 @@ pub fn asks(grant: &Grant, tier: Tier) -> bool {
 /// do not.
 fn is_wide(grant: &Grant) -> bool {
     match (grant.domain(), grant.scope()) {
-        (Domain::Network, Scope::Host(host)) => host.is_any() && grant.level() == Level::Write,
-        (Domain::Filesystem, Scope::All) => true,
-        (Domain::Filesystem, Scope::Path(path)) => path.is_broad(),
+        (Domain::Network, GrantScope::Host(host)) => host.is_any() && grant.level() == Level::Write,
+        (Domain::Filesystem, GrantScope::All) => true,
+        (Domain::Filesystem, GrantScope::Path(path)) => path.is_broad(),
         _ => false,
     }
 }

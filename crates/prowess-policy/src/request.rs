@@ -8,7 +8,7 @@ use crate::trust::Tier;
 
 /// The folder of a skill and the working directory of its tools, both as canonical paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Places {
+pub struct RunFolders {
     /// The skill's folder, or its file if it is a single file.
     pub skill: String,
     /// The working directory, which `./` in its grants refers to.
@@ -17,7 +17,7 @@ pub struct Places {
 
 /// A request to run a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct RunRequest {
     pub(crate) skill: String,
     pub(crate) tool: String,
     pub(crate) kind: ToolKind,
@@ -30,7 +30,7 @@ pub struct Request {
     pub(crate) modes: Vec<String>,
     pub(crate) timeout_secs: u64,
     pub(crate) in_home: bool,
-    pub(crate) places: Option<Places>,
+    pub(crate) folders: Option<RunFolders>,
     pub(crate) files: FileHashes,
 }
 
@@ -47,7 +47,7 @@ pub struct NoSuchTool {
 /// The allowed timeouts (GIB §5.3).
 const TIMEOUT: std::ops::RangeInclusive<i64> = 1..=300;
 
-impl Request {
+impl RunRequest {
     /// Creates a request to run a tool of a skill.
     ///
     /// `name` is the effective name (R3), `digest` is over all the skill's files, and `pins` are
@@ -76,7 +76,7 @@ impl Request {
             modes: skill.modes_or_default().into_iter().map(str::to_owned).collect(),
             timeout_secs: timeout.unsigned_abs(),
             in_home: false,
-            places: None,
+            folders: None,
             files: FileHashes::new(),
         })
     }
@@ -106,8 +106,8 @@ impl Request {
 
     /// Sets the folders. Without them an approval of relative grants is never valid.
     #[must_use]
-    pub fn with_places(mut self, places: Places) -> Self {
-        self.places = Some(places);
+    pub fn with_folders(mut self, folders: RunFolders) -> Self {
+        self.folders = Some(folders);
         self
     }
 

@@ -2,9 +2,9 @@
 
 use prowess_format::permission::{Domain, Level};
 
-use crate::grant::{Grant, Scope};
-use crate::limits::Limits;
-use crate::places::{NEVER_WRITE, Protected, ProtectedPlace, SECRET_PLACES};
+use crate::grant::{Grant, GrantScope};
+use crate::limits::RunLimits;
+use crate::protected_places::{NEVER_WRITE, Protected, ProtectedPlace, SECRET_PLACES};
 use crate::scope::{
     HostName, HostPattern, PathPattern, PathRoot, Program, RootedPath, VariableName, secret_place,
 };
@@ -102,7 +102,7 @@ pub struct SandboxSpec {
     /// Mouse, keyboard and screen. This can't be confined.
     pub desktop: bool,
     /// Resource limits.
-    pub limits: Limits,
+    pub limits: RunLimits,
 }
 
 /// Something that a run may attempt.
@@ -153,7 +153,7 @@ impl SandboxSpec {
             databases: Vec::new(),
             mcp: Servers::Only(Vec::new()),
             desktop: false,
-            limits: Limits::of(tier, wall_secs),
+            limits: RunLimits::of(tier, wall_secs),
         };
         for grant in grants {
             spec.add(grant);
@@ -172,7 +172,7 @@ impl SandboxSpec {
             (_, _) if grant.level() == Level::None => {}
             (Domain::Filesystem, scope) => {
                 let scope = match scope {
-                    Scope::Path(path) => FileScope::Pattern(path),
+                    GrantScope::Path(path) => FileScope::Pattern(path),
                     _ => FileScope::Everything,
                 };
                 let rules = match access {
@@ -183,25 +183,25 @@ impl SandboxSpec {
                     rules.push(scope);
                 }
             }
-            (Domain::Network, Scope::Host(hosts)) => {
+            (Domain::Network, GrantScope::Host(hosts)) => {
                 self.network.push(NetworkRule { hosts, access });
             }
-            (Domain::Shell, Scope::Program(program)) => match &mut self.programs {
+            (Domain::Shell, GrantScope::Program(program)) => match &mut self.programs {
                 Programs::Only(programs) if !programs.contains(&program) => programs.push(program),
                 Programs::Only(_) | Programs::Any => {}
             },
             (Domain::Shell, _) => self.programs = Programs::Any,
-            (Domain::Env, Scope::Variable(name)) => {
+            (Domain::Env, GrantScope::Variable(name)) => {
                 if !self.variables.named.contains(&name) {
                     self.variables.named.push(name);
                 }
             }
             (Domain::Env, _) => self.variables.all_plain = true,
-            (Domain::Database, Scope::Name(name)) => {
+            (Domain::Database, GrantScope::Name(name)) => {
                 self.databases.push(DatabaseRule { access, name: Some(name) });
             }
             (Domain::Database, _) => self.databases.push(DatabaseRule { access, name: None }),
-            (Domain::Mcp, Scope::Name(name)) => match &mut self.mcp {
+            (Domain::Mcp, GrantScope::Name(name)) => match &mut self.mcp {
                 Servers::Only(servers) if !servers.contains(&name) => servers.push(name),
                 Servers::Only(_) | Servers::Any => {}
             },

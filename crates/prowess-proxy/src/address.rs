@@ -1,16 +1,16 @@
 //! Addresses that can't be granted.
 //!
-//! A granted name may resolve to anything its owner likes (attacks sandbox-C12, sandbox-C13). What is not on the
-//! public internet belongs to somebody who never agreed: the machine itself, its network, its
-//! cloud's metadata service.
+//! A granted name may resolve to any address (attacks sandbox-C12, sandbox-C13). Addresses that are
+//! not on the public internet belong to others: to the machine itself, its network, or its cloud's
+//! metadata service.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
 use crate::host::{Authority, DnsName, Host};
 
-/// Why the host of an `http` or `https` URL is always refused, judging by its text only: a name is
-/// resolved when it is used. Uses neither a resolver nor the kernel.
-pub fn never_reached(url: &str) -> Option<&'static str> {
+/// Returns why the host of an `http` or `https` URL is always refused, without resolving names. A
+/// name is checked again when it is resolved.
+pub fn forbidden_url_host(url: &str) -> Option<&'static str> {
     let (scheme, rest) = url.trim_start().split_once("://")?;
     if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
         return None;
@@ -29,7 +29,7 @@ pub(crate) fn is_localhost(name: &DnsName) -> bool {
     name == "localhost" || name.ends_with(".localhost")
 }
 
-/// Why an address is always refused, or `None` if it is an ordinary public one.
+/// Returns why an address is always refused, or `None` for an ordinary public one.
 pub fn forbidden(address: IpAddr) -> Option<&'static str> {
     match address {
         IpAddr::V4(address) => forbidden_v4(address),

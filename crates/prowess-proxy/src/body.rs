@@ -12,16 +12,16 @@ use tokio::sync::mpsc;
 use crate::head::Framing;
 use crate::prefixed::Prefixed;
 
-const LONGEST_CHUNK_SIZE: usize = 15; // hexadecimal digits; one more could overflow
+const MAX_CHUNK_SIZE_DIGITS: usize = 15; // hexadecimal digits; one more could overflow
 
-/// The server's end of a body.
+/// The receiving end of a body, which is read for the server.
 #[derive(Debug)]
 pub(crate) struct Upload {
     pieces: mpsc::Receiver<io::Result<Bytes>>,
     left: Option<u64>,
 }
 
-/// The client's end of a body.
+/// The sending end of a body, which is filled from the client.
 pub(crate) type Uploader = mpsc::Sender<io::Result<Bytes>>;
 
 /// Why a body could not be read completely.
@@ -33,7 +33,7 @@ pub(crate) enum UploadError {
     Client(#[from] io::Error),
     /// The server stopped reading.
     #[error("the server stopped reading")]
-    Unwanted,
+    ServerStopped,
 }
 
 /// Creates both ends of a body with this framing. At most one chunk is buffered: a slow server
@@ -57,8 +57,8 @@ pub(crate) async fn pump<R: AsyncRead + Unpin>(
 ) -> Result<(), UploadError> {
     let result = match framing {
         Framing::None => Ok(()),
-        Framing::Length(length) => pass(client, length, &uploader).await,
-        Framing::Chunked => pass_chunks(client, &uploader).await,
+        Framing::Length(length) => forward(client, length, &uploader).await,
+        Framing::Chunked => forward_chunks(client, &uploader).await,
     };
     if result.is_err() {
         let broken = io::Error::new(io::ErrorKind::UnexpectedEof, "the body was aborted");
@@ -67,7 +67,7 @@ pub(crate) async fn pump<R: AsyncRead + Unpin>(
     result
 }
 
-async fn pass<R: AsyncRead + Unpin>(
+async fn forward<R: AsyncRead + Unpin>(
     client: &mut Prefixed<R>,
     length: u64,
     uploader: &Uploader,
@@ -81,21 +81,21 @@ async fn pass<R: AsyncRead + Unpin>(
         let portion = usize::try_from(left).map_or(buffered, |left| left.min(buffered));
         let piece = Bytes::from(client.consume(portion));
         left -= portion as u64;
-        uploader.send(Ok(piece)).await.map_err(|_| UploadError::Unwanted)?;
+        uploader.send(Ok(piece)).await.map_err(|_| UploadError::ServerStopped)?;
     }
     Ok(())
 }
 
 /// Forwards a chunked body (RFC 9112 §7.1), without extensions and trailers, which only request
 /// smuggling needs.
-async fn pass_chunks<R: AsyncRead + Unpin>(
+async fn forward_chunks<R: AsyncRead + Unpin>(
     client: &mut Prefixed<R>,
     uploader: &Uploader,
 ) -> Result<(), UploadError> {
     loop {
         let size = chunk_size(client).await?;
         if size > 0 {
-            pass(client, size, uploader).await?;
+            forward(client, size, uploader).await?;
         }
         // The end of the chunk, or the empty line after the last one.
         while client.buffered().len() < 2 {
@@ -115,7 +115,7 @@ async fn chunk_size<R: AsyncRead + Unpin>(client: &mut Prefixed<R>) -> Result<u6
     let digits = loop {
         let bytes = client.buffered();
         let digits = bytes.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
-        if digits > LONGEST_CHUNK_SIZE {
+        if digits > MAX_CHUNK_SIZE_DIGITS {
             return Err(malformed);
         }
         match bytes[digits..] {

@@ -1,8 +1,8 @@
 //! The certificate authority of one run.
 //!
-//! `network:read` over TLS can only be enforced by reading the requests, and for that the client
-//! has to accept a certificate of ours. The authority is made for one run, lives in memory, can
-//! speak for the granted names only and expires within a day (attacks sandbox-C34, sandbox-C35).
+//! `network:read` over TLS can only be enforced by reading the requests, for which the client has to
+//! accept a certificate of this authority. It is created for one run, kept in memory, constrained to
+//! the granted names, and expires within a day (attacks sandbox-C34, sandbox-C35).
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -18,15 +18,15 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use time::{Duration, OffsetDateTime};
 
-use crate::credentials::Credential;
+use crate::credentials::HostCredential;
 use crate::host::Host;
-use crate::policy::{Access, HostGrant, HostPattern};
+use crate::policy::{HostAccess, HostGrant, HostMatcher};
 
 /// Tolerance for clock skew; both together stay below 24 hours.
 const VALID_BEFORE: Duration = Duration::minutes(5);
 const VALID_AFTER: Duration = Duration::hours(23);
 /// Maximum number of leaf certificates: under `*.example.com` the sandbox chooses the names.
-const MOST_LEAVES: usize = 512;
+const MAX_LEAVES: usize = 512;
 
 /// Signs certificates for the hosts whose TLS is terminated.
 pub(crate) struct CertificateAuthority {
@@ -48,17 +48,17 @@ impl CertificateAuthority {
     /// `None` if there are none.
     pub(crate) fn new(
         grants: &[HostGrant],
-        credentials: &[Credential],
+        credentials: &[HostCredential],
         provider: Arc<CryptoProvider>,
         now: OffsetDateTime,
     ) -> Result<Option<Self>, CertificateError> {
-        let mut read: Vec<HostPattern> = grants
+        let mut read: Vec<HostMatcher> = grants
             .iter()
-            .filter(|grant| grant.access == Access::Read)
+            .filter(|grant| grant.access == HostAccess::Read)
             .map(|grant| grant.host.clone())
             .collect();
         let bound = credentials.iter().map(|credential| credential.host.clone());
-        read.extend(bound.map(HostPattern::Exact));
+        read.extend(bound.map(HostMatcher::Exact));
         if read.is_empty() {
             return Ok(None);
         }
@@ -94,7 +94,7 @@ impl CertificateAuthority {
             return Ok(Arc::clone(config));
         }
         let config = Arc::new(self.sign(host)?);
-        if leaves.len() >= MOST_LEAVES {
+        if leaves.len() >= MAX_LEAVES {
             leaves.clear();
         }
         leaves.insert(host.clone(), Arc::clone(&config));
@@ -137,19 +137,19 @@ impl CertificateAuthority {
 
 /// Name constraints (RFC 5280 §4.2.1.10): no certificate of this authority is valid for other
 /// names. A permitted name includes its subdomains; `*` permits all names.
-fn constraints(read: &[HostPattern]) -> NameConstraints {
+fn constraints(read: &[HostMatcher]) -> NameConstraints {
     let mut permitted = Vec::new();
     let mut excluded = Vec::new();
     for pattern in read {
         permitted.push(match pattern {
-            HostPattern::Exact(Host::Name(name)) | HostPattern::Suffix(name) => {
+            HostMatcher::Exact(Host::Name(name)) | HostMatcher::Suffix(name) => {
                 GeneralSubtree::DnsName(name.as_str().to_owned())
             }
-            HostPattern::Exact(Host::Address(address)) => {
+            HostMatcher::Exact(Host::Address(address)) => {
                 let bits = if address.is_ipv4() { 32 } else { 128 };
                 GeneralSubtree::IpAddress(CidrSubnet::from_addr_prefix(*address, bits))
             }
-            HostPattern::Any => GeneralSubtree::DnsName(String::new()),
+            HostMatcher::Any => GeneralSubtree::DnsName(String::new()),
         });
     }
     // A kind of name that is not mentioned is unconstrained, so both kinds are listed.

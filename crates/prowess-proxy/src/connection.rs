@@ -1,10 +1,10 @@
 //! One connection out of the sandbox, from its first byte to its last.
 //!
 //! ```text
-//! proxy listener ──► requests ──┬─ absolute-form ─► judge ─► exchange
-//!                               └─ CONNECT ─► greeting ─┬─ write ─► tunnel
-//! transparent ─┬─ TLS ─────────────► greeting ──────────┤
-//!              └─ requests ─► judge ─► exchange         └─ read ──► requests ─► judge ─► exchange
+//! proxy listener ──► requests ──┬─ absolute-form ─► check ─► exchange
+//!                               └─ CONNECT ─► ClientHello ─┬─ write ─► tunnel
+//! transparent ─┬─ TLS ─────────────► ClientHello ──────────┤
+//!              └─ requests ─► check ─► exchange            └─ read ──► requests ─► check ─► exchange
 //! ```
 
 use std::borrow::Cow;
@@ -17,16 +17,16 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
-use crate::exchange::{Exchanged, Link, Scheme, exchange};
+use crate::exchange::{ExchangeOutcome, Scheme, ServerConnection, exchange};
 use crate::head::{self, Head, HeadScanner, Version};
 use crate::hello::{self, Hello};
 use crate::host::{Authority, Host};
 use crate::meter::Metered;
-use crate::policy::Access;
+use crate::policy::HostAccess;
 use crate::prefixed::Prefixed;
-use crate::refusal::Refusal;
-use crate::request::{judge, overrides_in_query};
-use crate::upstream::{Destination, NoWay, Run};
+use crate::refusal::NetworkRefusal;
+use crate::request::{check, overrides_in_query};
+use crate::upstream::{ConnectError, Destination, Run};
 
 /// The first byte of a TLS `ClientHello` (RFC 8446 §5.1), with which no HTTP request begins.
 const TLS: u8 = 22;
@@ -37,9 +37,9 @@ const ACCESS_DENIED: [u8; 7] = [21, 3, 3, 0, 2, 2, 49];
 const LINGER_BYTES: usize = 1024 * 1024;
 const LINGER: Duration = Duration::from_secs(2);
 
-/// How a connection came in.
+/// How a connection was accepted.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Entry {
+pub(crate) enum ConnectionKind {
     /// From a client that is configured to use a proxy.
     Proxy,
     /// From a client that thinks it is connected to a server on this port.
@@ -48,18 +48,19 @@ pub(crate) enum Entry {
 
 /// Serves one connection. Errors only affect this connection; relevant ones are recorded in the
 /// ledger.
-pub(crate) async fn serve(run: &Run, stream: TcpStream, entry: Entry) {
+pub(crate) async fn serve(run: &Run, stream: TcpStream, entry: ConnectionKind) {
     let _ = stream.set_nodelay(true);
     let stream = Prefixed::new(stream, Vec::new());
     // The remaining errors are disconnects, which need no response.
     let _ = match entry {
-        Entry::Proxy => serve_proxy(run, stream).await,
-        Entry::Transparent { port } => serve_transparent(run, stream, port).await,
+        ConnectionKind::Proxy => serve_proxy(run, stream).await,
+        ConnectionKind::Transparent { port } => serve_transparent(run, stream, port).await,
     };
 }
 
 async fn serve_proxy(run: &Run, stream: Prefixed<TcpStream>) -> io::Result<()> {
-    let Some((mut stream, tunnel)) = serve_requests(run, stream, &Scope::Proxy).await? else {
+    let Some((mut stream, tunnel)) = serve_requests(run, stream, &RequestScope::Proxy).await?
+    else {
         return Ok(());
     };
     let Some(server_name) =
@@ -75,7 +76,7 @@ async fn serve_proxy(run: &Run, stream: Prefixed<TcpStream>) -> io::Result<()> {
         (Host::Name(_), None) | (Host::Address(_), Some(_)) => false,
     };
     if !named {
-        let refusal = Refusal::server_name(&tunnel.to.host, tunnel.to.port);
+        let refusal = NetworkRefusal::server_name(&tunnel.to.host, tunnel.to.port);
         return deny_tls(run, stream, refusal).await;
     }
     serve_tls(run, stream, tunnel).await
@@ -92,14 +93,14 @@ async fn serve_transparent(
         Err(_) => return Ok(()),
     }
     if stream.buffered().first() != Some(&TLS) {
-        return serve_requests(run, stream, &Scope::Transparent { port }).await.map(drop);
+        return serve_requests(run, stream, &RequestScope::Transparent { port }).await.map(drop);
     }
     let Some(server_name) = read_hello(run, &mut stream, None, port).await? else {
         return Ok(());
     };
     let Some(server_name) = server_name else {
         let what = "the TLS ClientHello has no server name";
-        return deny_tls(run, stream, Refusal::not_tls(None, port, what)).await;
+        return deny_tls(run, stream, NetworkRefusal::not_tls(None, port, what)).await;
     };
     let host = match server_name.parse::<Host>() {
         // Only the canonical spelling, because the server sees the original `ClientHello`.
@@ -108,14 +109,14 @@ async fn serve_transparent(
         }
         Ok(_) => {
             let what = "the TLS ClientHello has no server name";
-            return deny_tls(run, stream, Refusal::not_tls(None, port, what)).await;
+            return deny_tls(run, stream, NetworkRefusal::not_tls(None, port, what)).await;
         }
-        Err(error) => return deny_tls(run, stream, Refusal::bad_host(error)).await,
+        Err(error) => return deny_tls(run, stream, NetworkRefusal::bad_host(error)).await,
     };
     match admit_tunnel(run, &host, port).await {
         Ok(tunnel) => serve_tls(run, stream, tunnel).await,
-        Err(NoWay::Refused(refusal)) => deny_tls(run, stream, refusal).await,
-        Err(NoWay::Failed(why)) => {
+        Err(ConnectError::Refused(refusal)) => deny_tls(run, stream, refusal).await,
+        Err(ConnectError::Failed(why)) => {
             run.ledger.note(why);
             Ok(())
         }
@@ -129,14 +130,14 @@ struct Tunnel {
     upstream: Option<Metered<TcpStream>>,
 }
 
-async fn admit_tunnel(run: &Run, host: &Host, port: u16) -> Result<Tunnel, NoWay> {
+async fn admit_tunnel(run: &Run, host: &Host, port: u16) -> Result<Tunnel, ConnectError> {
     let access = run.decide(host, port)?;
     let to = run.locate(host, port, access).await?;
     let upstream = match to.access {
         // A credential can only be inserted inside TLS.
-        Access::Write if run.credentials.has(host) => None,
-        Access::Write => Some(run.dial(&to).await?),
-        Access::Read => None,
+        HostAccess::Write if run.credentials.has(host) => None,
+        HostAccess::Write => Some(run.dial(&to).await?),
+        HostAccess::Read => None,
     };
     Ok(Tunnel { to, upstream })
 }
@@ -159,7 +160,7 @@ async fn read_hello(
                     }
                 }
                 Err(error) => {
-                    run.ledger.refused(Refusal::not_tls(host, port, &error.to_string()));
+                    run.ledger.refused(NetworkRefusal::not_tls(host, port, &error.to_string()));
                     return Ok(None);
                 }
             }
@@ -168,7 +169,7 @@ async fn read_hello(
     match timeout(run.policy.head_timeout, reading).await {
         Ok(result) => result,
         Err(_) => {
-            run.ledger.refused(Refusal::slow());
+            run.ledger.refused(NetworkRefusal::slow());
             Ok(None)
         }
     }
@@ -204,17 +205,17 @@ async fn read_inside(run: &Run, stream: Prefixed<TcpStream>, to: Destination) ->
     let Ok(Ok(inner)) = timeout(run.policy.head_timeout, accepting).await else {
         // Don't tunnel it instead: nothing would enforce the grant (attack sandbox-C19).
         run.ledger.refused(match to.access {
-            Access::Read => Refusal::certificate(&to.host, to.port),
-            Access::Write => Refusal::certificate_for_credential(&to.host, to.port),
+            HostAccess::Read => NetworkRefusal::certificate(&to.host, to.port),
+            HostAccess::Write => NetworkRefusal::certificate_for_credential(&to.host, to.port),
         });
         return Ok(());
     };
     let inner = Prefixed::new(inner, Vec::new());
-    serve_requests(run, inner, &Scope::Inside(to)).await.map(drop)
+    serve_requests(run, inner, &RequestScope::Inside(to)).await.map(drop)
 }
 
-/// The possible targets of requests on a connection.
-enum Scope {
+/// The targets that requests on a connection may name.
+enum RequestScope {
     /// Any host: each request names it.
     Proxy,
     /// The host in the `Host` field, on this port.
@@ -227,7 +228,7 @@ enum Scope {
 async fn serve_requests<S>(
     run: &Run,
     stream: Prefixed<S>,
-    scope: &Scope,
+    scope: &RequestScope,
 ) -> io::Result<Option<(Prefixed<S>, Tunnel)>>
 where
     S: AsyncRead + AsyncWrite + Unpin,
@@ -250,7 +251,7 @@ where
                 return Ok(None);
             }
         };
-        let outcome = if matches!(scope, Scope::Proxy) && head.method == Method::CONNECT {
+        let outcome = if matches!(scope, RequestScope::Proxy) && head.method == Method::CONNECT {
             match connect(run, &head).await {
                 Ok(tunnel) => {
                     writer.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
@@ -258,16 +259,16 @@ where
                     let stream = Prefixed::new(reader.unsplit(writer), prefix);
                     return Ok(Some((stream, tunnel)));
                 }
-                Err(no_way) => Exchanged::Nothing(no_way),
+                Err(error) => ExchangeOutcome::Nothing(error),
             }
         } else {
             let client = (&mut reader, &mut writer);
             serve_request(run, scope, &mut link, &head, client).await?
         };
         let again = match outcome {
-            Exchanged::Again => true,
-            Exchanged::Last => false,
-            Exchanged::Nothing(no_way) => answer(run, &mut writer, no_way, &head).await?,
+            ExchangeOutcome::KeepAlive => true,
+            ExchangeOutcome::Close => false,
+            ExchangeOutcome::Nothing(error) => answer(run, &mut writer, error, &head).await?,
         };
         if !again {
             return linger(reader, writer).await.map(|()| None);
@@ -277,60 +278,62 @@ where
 
 async fn serve_request<S: AsyncRead + AsyncWrite + Unpin>(
     run: &Run,
-    scope: &Scope,
-    link: &mut Option<Link>,
+    scope: &RequestScope,
+    link: &mut Option<ServerConnection>,
     head: &Head,
     client: (&mut Prefixed<ReadHalf<S>>, &mut WriteHalf<S>),
-) -> io::Result<Exchanged> {
-    let nothing = |no_way: NoWay| Ok(Exchanged::Nothing(no_way));
+) -> io::Result<ExchangeOutcome> {
+    let nothing = |error: ConnectError| Ok(ExchangeOutcome::Nothing(error));
     let (host, port, path) = match target(scope, head) {
         Ok(target) => target,
         Err(refusal) => return nothing(refusal.into()),
     };
     let (access, scheme) = match scope {
-        Scope::Inside(to) => (Ok(to.access), Scheme::Https),
-        Scope::Proxy | Scope::Transparent { .. } => (run.decide(&host, port), Scheme::Http),
+        RequestScope::Inside(to) => (Ok(to.access), Scheme::Https),
+        RequestScope::Proxy | RequestScope::Transparent { .. } => {
+            (run.decide(&host, port), Scheme::Http)
+        }
     };
     // Everything that does not need the server is checked before the DNS lookup (attack
     // sandbox-C08).
-    let judged = access.and_then(|access| {
-        judge(head, access, &host, port)?;
-        run.credentials.judge(&head.fields, &host, port, scheme)?;
+    let checked = access.and_then(|access| {
+        check(head, access, &host, port)?;
+        run.credentials.check(&head.fields, &host, port, scheme)?;
         Ok(access)
     });
-    let access = match judged {
+    let access = match checked {
         Ok(access) => access,
         Err(refusal) => return nothing(refusal.into()),
     };
     if let Some(cap) = run.meter.exhausted() {
-        return nothing(Refusal::byte_cap(&host, port, cap).into());
+        return nothing(NetworkRefusal::byte_cap(&host, port, cap).into());
     }
     let to = match scope {
-        Scope::Inside(to) => to.clone(),
-        Scope::Proxy | Scope::Transparent { .. } => {
+        RequestScope::Inside(to) => to.clone(),
+        RequestScope::Proxy | RequestScope::Transparent { .. } => {
             match link.as_ref().and_then(|link| link.destination(&host, port)) {
                 Some(to) => to.clone(),
                 None => match run.locate(&host, port, access).await {
                     Ok(to) => to,
-                    Err(no_way) => return nothing(no_way),
+                    Err(error) => return nothing(error),
                 },
             }
         }
     };
-    if access == Access::Read && overrides_in_query(head) {
+    if access == HostAccess::Read && overrides_in_query(head) {
         run.ledger.note(format!("a query to `{host}` asked for another method (`_method=`)"));
     }
     exchange(run, link, &to, scheme, head, &path, client).await
 }
 
 /// Handles `CONNECT host:port`; the `Host` field must agree (attack sandbox-C09).
-async fn connect(run: &Run, head: &Head) -> Result<Tunnel, NoWay> {
-    let authority: Authority = head.target.parse().map_err(Refusal::bad_host)?;
+async fn connect(run: &Run, head: &Head) -> Result<Tunnel, ConnectError> {
+    let authority: Authority = head.target.parse().map_err(NetworkRefusal::bad_host)?;
     let Some(port) = authority.port else {
-        return Err(Refusal::malformed("`CONNECT` without a port").into());
+        return Err(NetworkRefusal::malformed("`CONNECT` without a port").into());
     };
     if head.has_body() {
-        return Err(Refusal::malformed("`CONNECT` with a body").into());
+        return Err(NetworkRefusal::malformed("`CONNECT` with a body").into());
     }
     // Some clients omit the port.
     check_host(head, &authority.host, port, port)?;
@@ -338,27 +341,31 @@ async fn connect(run: &Run, head: &Head) -> Result<Tunnel, NoWay> {
 }
 
 /// The target of a request, and its path.
-fn target<'a>(scope: &Scope, head: &'a Head) -> Result<(Host, u16, Cow<'a, str>), Refusal> {
+fn target<'a>(
+    scope: &RequestScope,
+    head: &'a Head,
+) -> Result<(Host, u16, Cow<'a, str>), NetworkRefusal> {
     match scope {
-        Scope::Proxy => {
+        RequestScope::Proxy => {
             let (authority, path) = absolute_form(&head.target)?;
-            let authority: Authority = authority.parse().map_err(Refusal::bad_host)?;
+            let authority: Authority = authority.parse().map_err(NetworkRefusal::bad_host)?;
             let port = authority.port.unwrap_or(Scheme::Http.usual_port());
             check_host(head, &authority.host, port, Scheme::Http.usual_port())?;
             Ok((authority.host, port, path))
         }
-        Scope::Transparent { port } => {
+        RequestScope::Transparent { port } => {
             let Some(field) = head.host() else {
-                return Err(Refusal::malformed("no `Host` field"));
+                return Err(NetworkRefusal::malformed("no `Host` field"));
             };
-            let text = field.to_str().map_err(|_| Refusal::malformed("`Host` is not a host"))?;
-            let authority: Authority = text.parse().map_err(Refusal::bad_host)?;
+            let text =
+                field.to_str().map_err(|_| NetworkRefusal::malformed("`Host` is not a host"))?;
+            let authority: Authority = text.parse().map_err(NetworkRefusal::bad_host)?;
             if authority.port.is_some_and(|named| named != *port) {
-                return Err(Refusal::host_mismatch(&authority.host, *port));
+                return Err(NetworkRefusal::host_mismatch(&authority.host, *port));
             }
             Ok((authority.host, *port, origin_form(head)?.into()))
         }
-        Scope::Inside(to) => {
+        RequestScope::Inside(to) => {
             // A different host here is domain fronting (attack sandbox-C17).
             check_host(head, &to.host, to.port, to.port)?;
             Ok((to.host.clone(), to.port, origin_form(head)?.into()))
@@ -367,8 +374,8 @@ fn target<'a>(scope: &Scope, head: &'a Head) -> Result<(Host, u16, Cow<'a, str>)
 }
 
 /// Checks that the `Host` field, if present, names the target of the request.
-fn check_host(head: &Head, host: &Host, port: u16, usual_port: u16) -> Result<(), Refusal> {
-    let mismatch = || Refusal::host_mismatch(host, port);
+fn check_host(head: &Head, host: &Host, port: u16, usual_port: u16) -> Result<(), NetworkRefusal> {
+    let mismatch = || NetworkRefusal::host_mismatch(host, port);
     let Some(field) = head.host() else {
         // HTTP/1.1 without the field has already been rejected.
         return match head.version {
@@ -387,11 +394,11 @@ fn check_host(head: &Head, host: &Host, port: u16, usual_port: u16) -> Result<()
 
 /// Splits `http://authority/path`. Anything else (`user@`, `\`) stays in the authority, which
 /// rejects it (attack sandbox-C10).
-fn absolute_form(target: &str) -> Result<(&str, Cow<'_, str>), Refusal> {
+fn absolute_form(target: &str) -> Result<(&str, Cow<'_, str>), NetworkRefusal> {
     let scheme = target.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("http://"));
     if scheme.is_none() {
         let what = "a proxy only accepts `http://` targets and `CONNECT`";
-        return Err(Refusal::malformed(what));
+        return Err(NetworkRefusal::malformed(what));
     }
     let rest = &target[7..];
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
@@ -402,7 +409,7 @@ fn absolute_form(target: &str) -> Result<(&str, Cow<'_, str>), Refusal> {
     Ok((authority, format!("/{path}").into()))
 }
 
-fn origin_form(head: &Head) -> Result<&str, Refusal> {
+fn origin_form(head: &Head) -> Result<&str, NetworkRefusal> {
     if head.target.starts_with('/') || head.target == "*" && head.method == Method::OPTIONS {
         return Ok(&head.target);
     }
@@ -410,28 +417,28 @@ fn origin_form(head: &Head) -> Result<&str, Refusal> {
         // It is checked and rejected later.
         return Ok("/");
     }
-    Err(Refusal::malformed("the request's target does not begin with `/`"))
+    Err(NetworkRefusal::malformed("the request's target does not begin with `/`"))
 }
 
 /// The next request's head; `None` at the end of the connection.
 async fn read_head<R: AsyncRead + Unpin>(
     run: &Run,
     reader: &mut Prefixed<R>,
-) -> io::Result<Option<Result<Head, Refusal>>> {
+) -> io::Result<Option<Result<Head, NetworkRefusal>>> {
     let reading = async {
         let mut scanner = HeadScanner::default();
         loop {
             match scanner.find_end(reader.buffered()) {
                 Ok(Some(length)) => {
                     let bytes = reader.consume(length);
-                    return Ok(Some(head::parse(&bytes).map_err(Refusal::malformed)));
+                    return Ok(Some(head::parse(&bytes).map_err(NetworkRefusal::malformed)));
                 }
                 Ok(None) => {
                     if reader.fill().await? == 0 {
                         return Ok(None);
                     }
                 }
-                Err(what) => return Ok(Some(Err(Refusal::malformed(what)))),
+                Err(what) => return Ok(Some(Err(NetworkRefusal::malformed(what)))),
             }
         }
     };
@@ -439,7 +446,7 @@ async fn read_head<R: AsyncRead + Unpin>(
         Ok(result) => result,
         // An idle connection between two requests is not an error.
         Err(_) if reader.buffered().is_empty() => Ok(None),
-        Err(_) => Ok(Some(Err(Refusal::slow()))),
+        Err(_) => Ok(Some(Err(NetworkRefusal::slow()))),
     }
 }
 
@@ -447,12 +454,12 @@ async fn read_head<R: AsyncRead + Unpin>(
 async fn answer<W: AsyncWrite + Unpin>(
     run: &Run,
     writer: &mut W,
-    no_way: NoWay,
+    error: ConnectError,
     head: &Head,
 ) -> io::Result<bool> {
-    match no_way {
-        NoWay::Refused(refusal) => answer_refusal(run, writer, &refusal, Some(head)).await,
-        NoWay::Failed(why) => {
+    match error {
+        ConnectError::Refused(refusal) => answer_refusal(run, writer, &refusal, Some(head)).await,
+        ConnectError::Failed(why) => {
             run.ledger.note(why.clone());
             write_answer(writer, 502, &format!("failed: {why}\n"), Some(head)).await
         }
@@ -462,7 +469,7 @@ async fn answer<W: AsyncWrite + Unpin>(
 async fn answer_refusal<W: AsyncWrite + Unpin>(
     run: &Run,
     writer: &mut W,
-    refusal: &Refusal,
+    refusal: &NetworkRefusal,
     head: Option<&Head>,
 ) -> io::Result<bool> {
     run.ledger.refused(refusal.clone());
@@ -498,7 +505,11 @@ async fn write_answer<W: AsyncWrite + Unpin>(
     Ok(again)
 }
 
-async fn deny_tls(run: &Run, mut stream: Prefixed<TcpStream>, refusal: Refusal) -> io::Result<()> {
+async fn deny_tls(
+    run: &Run,
+    mut stream: Prefixed<TcpStream>,
+    refusal: NetworkRefusal,
+) -> io::Result<()> {
     run.ledger.refused(refusal);
     stream.write_all(&ACCESS_DENIED).await?;
     let (reader, writer) = tokio::io::split(stream);

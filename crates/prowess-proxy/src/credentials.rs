@@ -1,8 +1,8 @@
-//! Credentials that the sandbox never sees: it has a placeholder, which is replaced here.
+//! Credentials that the sandbox never sees: it gets a placeholder, which is replaced here.
 //!
 //! A placeholder is only replaced in the header fields of a request to the host it is bound to,
-//! over TLS with a verified certificate (attack sandbox-F06). Everywhere else, in a path, in a body
-//! or in a request to another host, it stays a worthless placeholder.
+//! over TLS with a verified certificate (attack sandbox-F06). In a path, a body or a request to
+//! another host it is sent unchanged, and is worthless.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -14,11 +14,11 @@ use prowess_secrets::{Placeholder, Replacer};
 
 use crate::exchange::Scheme;
 use crate::host::Host;
-use crate::refusal::Refusal;
+use crate::refusal::NetworkRefusal;
 
 /// A credential for one host.
 #[derive(Clone, Debug)]
-pub struct Credential {
+pub struct HostCredential {
     /// The only host that gets it.
     pub host: Host,
     /// The placeholder and the key.
@@ -28,17 +28,17 @@ pub struct Credential {
 /// All credentials of a run.
 #[derive(Debug)]
 pub(crate) struct Credentials {
-    all: Vec<Credential>,
+    all: Vec<HostCredential>,
     /// Replaces keys with placeholders in responses, for all hosts: no other host should return a
     /// key either.
     answers: Replacer,
 }
 
 impl Credentials {
-    pub(crate) fn new(all: Vec<Credential>) -> Self {
+    pub(crate) fn new(all: Vec<HostCredential>) -> Self {
         let placeholders: Vec<Placeholder> =
             all.iter().map(|credential| credential.placeholder.clone()).collect();
-        Self { all, answers: Replacer::swaps(&placeholders) }
+        Self { all, answers: Replacer::substituting(&placeholders) }
     }
 
     /// Whether a host has a credential. Its TLS is then terminated, even if it is granted for
@@ -49,33 +49,33 @@ impl Credentials {
 
     /// Refuses a request with a placeholder for another host. It would be harmless, but it is an
     /// attempt to send a key elsewhere, and the user should know.
-    pub(crate) fn judge(
+    pub(crate) fn check(
         &self,
         fields: &HeaderMap,
         host: &Host,
         port: u16,
         scheme: Scheme,
-    ) -> Result<(), Refusal> {
-        for Credential { host: bound, placeholder } in &self.all {
+    ) -> Result<(), NetworkRefusal> {
+        for HostCredential { host: bound, placeholder } in &self.all {
             let carries = |(name, value): (&HeaderName, &HeaderValue)| {
-                swapped(name, value, placeholder).is_some()
+                substituted(name, value, placeholder).is_some()
             };
             if !fields.iter().any(carries) {
                 continue;
             }
             let name = placeholder.secret().name();
             if bound != host {
-                return Err(Refusal::credential(host, port, name, bound));
+                return Err(NetworkRefusal::credential(host, port, name, bound));
             }
             if scheme == Scheme::Http {
-                return Err(Refusal::credential_without_tls(host, port, name));
+                return Err(NetworkRefusal::credential_without_tls(host, port, name));
             }
         }
         Ok(())
     }
 
-    /// Inserts the keys of a host into a request that [`judge`](Self::judge) accepted.
-    pub(crate) fn put(&self, fields: &mut HeaderMap, host: &Host, scheme: Scheme) {
+    /// Inserts the keys of a host into a request that [`check`](Self::check) accepted.
+    pub(crate) fn insert(&self, fields: &mut HeaderMap, host: &Host, scheme: Scheme) {
         if scheme == Scheme::Http || !self.has(host) {
             return;
         }
@@ -84,18 +84,22 @@ impl Credentials {
         fields.remove(RANGE);
         fields.remove(IF_RANGE);
         let own = self.all.iter().filter(|credential| credential.host == *host);
-        for Credential { placeholder, .. } in own {
+        for HostCredential { placeholder, .. } in own {
             for (name, value) in fields.iter_mut() {
-                if let Some(real) = swapped(name, value, placeholder) {
+                if let Some(real) = substituted(name, value, placeholder) {
                     *value = real;
                 }
             }
         }
     }
 
-    /// The replacer for a response, or why the response can't be searched: the host has a key and
-    /// may echo it in compressed form.
-    pub(crate) fn answers(&self, fields: &HeaderMap, host: &Host) -> Result<Replacer, String> {
+    /// The replacer for a response. Fails if the response can't be searched: a host with a key may echo
+    /// it in compressed form.
+    pub(crate) fn response_replacer(
+        &self,
+        fields: &HeaderMap,
+        host: &Host,
+    ) -> Result<Replacer, String> {
         let plain = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
         if self.has(host) && !fields.get_all(CONTENT_ENCODING).iter().all(plain) {
             return Err(format!(
@@ -107,7 +111,7 @@ impl Credentials {
 }
 
 /// Replaces the placeholder with the key in the value of a field, if it contains one.
-fn swapped(
+fn substituted(
     name: &HeaderName,
     value: &HeaderValue,
     placeholder: &Placeholder,

@@ -1,7 +1,8 @@
 //! One request to a server and its response back.
 //!
-//! Neither is copied: the request is written anew from what was judged, and the response from
-//! what hyper read, so that both sides agree about where each ends (attacks sandbox-C20, sandbox-C31).
+//! Neither is forwarded as bytes: the request is written from the checked fields and the response
+//! from what hyper parsed, so that both sides agree where each ends (attacks sandbox-C20,
+//! sandbox-C31).
 
 use std::fmt::Write as _;
 use std::future::poll_fn;
@@ -24,11 +25,11 @@ use crate::body::{self, Upload, UploadError};
 use crate::head::{Framing, Head, Version};
 use crate::host::Host;
 use crate::prefixed::Prefixed;
-use crate::refusal::Refusal;
-use crate::upstream::{Destination, NoWay, Run};
+use crate::refusal::NetworkRefusal;
+use crate::upstream::{ConnectError, Destination, Run};
 
 /// Maximum size of a response head, in bytes (attack sandbox-C29).
-const LONGEST_RESPONSE_HEAD: usize = 64 * 1024;
+const MAX_RESPONSE_HEAD: usize = 64 * 1024;
 
 /// The URL scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,13 +48,13 @@ impl Scheme {
 }
 
 /// An open connection to a server, kept for the next request to the same one.
-pub(crate) struct Link {
+pub(crate) struct ServerConnection {
     to: Destination,
     scheme: Scheme,
     sender: SendRequest<Upload>,
 }
 
-impl Link {
+impl ServerConnection {
     /// The destination of the connection, if it is this host. Its addresses were checked when it
     /// was opened and are not resolved again (attack sandbox-C13).
     pub(crate) fn destination(&self, host: &Host, port: u16) -> Option<&Destination> {
@@ -61,41 +62,41 @@ impl Link {
     }
 }
 
-/// How an exchange ended.
-pub(crate) enum Exchanged {
-    /// The client has its response and may send the next request.
-    Again,
-    /// The client has its response, or a part of it, and the connection must end.
-    Last,
-    /// There is no response yet, for this reason.
-    Nothing(NoWay),
+/// The outcome of an exchange.
+pub(crate) enum ExchangeOutcome {
+    /// The response is sent, and the client may send the next request.
+    KeepAlive,
+    /// The response is sent, at least in part, and the connection must be closed.
+    Close,
+    /// No response was sent, for this reason.
+    Nothing(ConnectError),
 }
 
 /// Forwards a checked request and its response.
 pub(crate) async fn exchange<R, W>(
     run: &Run,
-    link: &mut Option<Link>,
+    link: &mut Option<ServerConnection>,
     to: &Destination,
     scheme: Scheme,
     head: &Head,
     path: &str,
     client: (&mut Prefixed<R>, &mut W),
-) -> io::Result<Exchanged>
+) -> io::Result<ExchangeOutcome>
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
     let (reader, writer) = client;
     let Ok(uri) = path.parse::<Uri>() else {
-        let refusal = Refusal::malformed("the request's target is not valid");
-        return Ok(Exchanged::Nothing(refusal.into()));
+        let refusal = NetworkRefusal::malformed("the request's target is not valid");
+        return Ok(ExchangeOutcome::Nothing(refusal.into()));
     };
     let request = |upload| {
         let mut request = Request::new(upload);
         *request.method_mut() = head.method.clone();
         *request.uri_mut() = uri.clone();
         let mut fields = request_fields(head, &to.authority(scheme.usual_port()));
-        run.credentials.put(&mut fields, &to.host, scheme);
+        run.credentials.insert(&mut fields, &to.host, scheme);
         *request.headers_mut() = fields;
         request
     };
@@ -111,7 +112,7 @@ where
         if let Ok(response) = sender.send_request(request(nothing)).await {
             return match relay(run, writer, head, to, response).await? {
                 Ok(lasts) => Ok(finish(link, to, scheme, sender, lasts)),
-                Err(no_way) => Ok(Exchanged::Nothing(no_way)),
+                Err(fetch_error) => Ok(ExchangeOutcome::Nothing(fetch_error)),
             };
         }
     }
@@ -120,7 +121,7 @@ where
     // server.
     let mut sender = match open(run, to, scheme).await {
         Ok(sender) => sender,
-        Err(no_way) => return Ok(Exchanged::Nothing(no_way)),
+        Err(fetch_error) => return Ok(ExchangeOutcome::Nothing(fetch_error)),
     };
     if head.has_body() && head.fields.contains_key(EXPECT) {
         writer.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").await?;
@@ -146,13 +147,13 @@ where
                 result = &mut uploading, if !uploaded => match result {
                     Ok(()) => uploaded = true,
                     // The response contains the reason, or the connection ends.
-                    Err(UploadError::Unwanted) => break (relaying.await?, false),
+                    Err(UploadError::ServerStopped) => break (relaying.await?, false),
                     Err(UploadError::Client(error)) => return Err(error),
                     Err(UploadError::Malformed(what)) => {
                         if started.load(Ordering::Relaxed) {
-                            return Ok(Exchanged::Last);
+                            return Ok(ExchangeOutcome::Close);
                         }
-                        return Ok(Exchanged::Nothing(Refusal::malformed(what).into()));
+                        return Ok(ExchangeOutcome::Nothing(NetworkRefusal::malformed(what).into()));
                     }
                 },
                 result = &mut relaying => break (result?, uploaded),
@@ -161,28 +162,28 @@ where
     };
     match relayed {
         Ok(lasts) => Ok(finish(link, to, scheme, sender, lasts && uploaded)),
-        Err(no_way) => Ok(Exchanged::Nothing(no_way)),
+        Err(fetch_error) => Ok(ExchangeOutcome::Nothing(fetch_error)),
     }
 }
 
 /// Keeps the connection to the server if the one to the client lasts.
 fn finish(
-    link: &mut Option<Link>,
+    link: &mut Option<ServerConnection>,
     to: &Destination,
     scheme: Scheme,
     sender: SendRequest<Upload>,
     lasts: bool,
-) -> Exchanged {
+) -> ExchangeOutcome {
     if !lasts {
-        return Exchanged::Last;
+        return ExchangeOutcome::Close;
     }
-    *link = Some(Link { to: to.clone(), scheme, sender });
-    Exchanged::Again
+    *link = Some(ServerConnection { to: to.clone(), scheme, sender });
+    ExchangeOutcome::KeepAlive
 }
 
 /// The kept connection, if it leads to the same host and is still open.
 async fn reusable(
-    link: Option<Link>,
+    link: Option<ServerConnection>,
     to: &Destination,
     scheme: Scheme,
 ) -> Option<SendRequest<Upload>> {
@@ -192,9 +193,13 @@ async fn reusable(
     Some(link.sender)
 }
 
-async fn open(run: &Run, to: &Destination, scheme: Scheme) -> Result<SendRequest<Upload>, NoWay> {
+async fn open(
+    run: &Run,
+    to: &Destination,
+    scheme: Scheme,
+) -> Result<SendRequest<Upload>, ConnectError> {
     let mut builder = http1::Builder::new();
-    builder.max_buf_size(LONGEST_RESPONSE_HEAD);
+    builder.max_buf_size(MAX_RESPONSE_HEAD);
     // hyper drives the connection in its own task, which ends with the sender or the run.
     match scheme {
         Scheme::Http => {
@@ -215,10 +220,10 @@ async fn open(run: &Run, to: &Destination, scheme: Scheme) -> Result<SendRequest
 }
 
 /// Converts an error of hyper, whose messages contain no part of a request or a response.
-fn broken(run: &Run, to: &Destination, error: &hyper::Error) -> NoWay {
+fn broken(run: &Run, to: &Destination, error: &hyper::Error) -> ConnectError {
     match run.meter.exhausted() {
-        Some(cap) => Refusal::byte_cap(&to.host, to.port, cap).into(),
-        None => NoWay::Failed(format!("`{}` sent an invalid response: {error}", to.host)),
+        Some(cap) => NetworkRefusal::byte_cap(&to.host, to.port, cap).into(),
+        None => ConnectError::Failed(format!("`{}` sent an invalid response: {error}", to.host)),
     }
 }
 
@@ -258,18 +263,18 @@ async fn relay<W: AsyncWrite + Unpin>(
     head: &Head,
     to: &Destination,
     response: Response<Incoming>,
-) -> io::Result<Result<bool, NoWay>> {
+) -> io::Result<Result<bool, ConnectError>> {
     let (parts, mut body) = response.into_parts();
     let status = parts.status;
     if status == StatusCode::SWITCHING_PROTOCOLS {
         let why = format!("`{}` switched protocols without a request", to.host);
-        return Ok(Err(NoWay::Failed(why)));
+        return Ok(Err(ConnectError::Failed(why)));
     }
     // A server that received a key may echo it. Placeholders are as long as their keys, so no
     // length changes.
-    let answers = match run.credentials.answers(&parts.headers, &to.host) {
+    let answers = match run.credentials.response_replacer(&parts.headers, &to.host) {
         Ok(answers) => answers,
-        Err(why) => return Ok(Err(NoWay::Failed(why))),
+        Err(why) => return Ok(Err(ConnectError::Failed(why))),
     };
     let bodiless = head.method == Method::HEAD
         || status == StatusCode::NO_CONTENT

@@ -1,4 +1,4 @@
-//! Requests of the host itself with the same checks as for a sandbox, for untrusted URLs.
+//! Requests by the host itself for untrusted URLs, with the checks of a sandbox.
 //!
 //! Names are resolved once per hop and the checked address is used for the connection (attack
 //! sandbox-C13); a redirect is a new request and checked like the first.
@@ -27,14 +27,14 @@ use crate::credentials::Credentials;
 use crate::exchange::Scheme;
 use crate::host::Host;
 use crate::meter::Meter;
-use crate::policy::{Access, ProxyPolicy, UpstreamRoots};
+use crate::policy::{HostAccess, ProxyPolicy, UpstreamRoots};
 use crate::resolver::Resolver;
-use crate::upstream::{NoWay, Run};
+use crate::upstream::{ConnectError, Run};
 
 /// Maximum number of redirects. Browsers allow 20.
-const MOST_REDIRECTS: usize = 5;
+const MAX_REDIRECTS: usize = 5;
 /// Maximum size of a response head in bytes, as in the proxy (attack sandbox-C29).
-const LONGEST_RESPONSE_HEAD: usize = 64 * 1024;
+const MAX_RESPONSE_HEAD: usize = 64 * 1024;
 
 /// Sends requests.
 pub struct Fetcher {
@@ -55,12 +55,12 @@ pub struct FetchRequest {
     /// Timeout for all hops together.
     pub timeout: Duration,
     /// Maximum size of a response body in bytes; a longer one is an error.
-    pub most_bytes: usize,
+    pub max_bytes: usize,
 }
 
 /// A response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fetched {
+pub struct FetchResponse {
     /// The status code.
     pub status: u16,
     /// The content type, as the server declares it.
@@ -107,23 +107,23 @@ impl Fetcher {
     }
 
     /// Sends a request and reads the response, following redirects.
-    pub async fn fetch(&self, request: &FetchRequest) -> Result<Fetched, FetchError> {
+    pub async fn fetch(&self, request: &FetchRequest) -> Result<FetchResponse, FetchError> {
         match tokio::time::timeout(request.timeout, self.follow(request)).await {
             Ok(result) => result,
             Err(_) => Err(FetchError::TimedOut(request.timeout)),
         }
     }
 
-    async fn follow(&self, request: &FetchRequest) -> Result<Fetched, FetchError> {
+    async fn follow(&self, request: &FetchRequest) -> Result<FetchResponse, FetchError> {
         let mut method = Method::from_bytes(request.method.as_bytes())
             .map_err(|_| FetchError::Invalid(format!("`{}` is not a method", request.method)))?;
         let mut target = Target::parse(&request.url)?;
         let mut headers = fields(&request.headers)?;
         let mut body = request.body.clone();
-        for _ in 0..=MOST_REDIRECTS {
+        for _ in 0..=MAX_REDIRECTS {
             let response = self.send(&target, &method, &headers, body.as_deref()).await?;
             let Some(next) = redirect(&response, &target)? else {
-                return answer(response, request.most_bytes).await;
+                return answer(response, request.max_bytes).await;
             };
             let status = response.status().as_u16();
             // RFC 9110 §15.4: 307 and 308 repeat the request, the others change it to `GET`.
@@ -138,7 +138,7 @@ impl Fetcher {
             }
             target = next;
         }
-        Err(FetchError::Failed(format!("more than {MOST_REDIRECTS} redirects")))
+        Err(FetchError::Failed(format!("more than {MAX_REDIRECTS} redirects")))
     }
 
     async fn send(
@@ -148,8 +148,12 @@ impl Fetcher {
         headers: &HeaderMap,
         body: Option<&[u8]>,
     ) -> Result<Response<Incoming>, FetchError> {
-        let to = self.run.locate(&target.host, target.port, Access::Write).await.map_err(no_way)?;
-        let mut request = Request::new(Whole(body.map(Bytes::copy_from_slice)));
+        let to = self
+            .run
+            .locate(&target.host, target.port, HostAccess::Write)
+            .await
+            .map_err(fetch_error)?;
+        let mut request = Request::new(FullBody(body.map(Bytes::copy_from_slice)));
         *request.method_mut() = method.clone();
         *request.uri_mut() = target
             .path
@@ -161,8 +165,10 @@ impl Fetcher {
             .map_err(|_| FetchError::Invalid("the host is not valid".to_owned()))?;
         request.headers_mut().insert(HOST, authority);
         match target.scheme {
-            Scheme::Http => exchange(self.run.dial(&to).await.map_err(no_way)?, request).await,
-            Scheme::Https => exchange(self.run.dial_tls(&to).await.map_err(no_way)?, request).await,
+            Scheme::Http => exchange(self.run.dial(&to).await.map_err(fetch_error)?, request).await,
+            Scheme::Https => {
+                exchange(self.run.dial_tls(&to).await.map_err(fetch_error)?, request).await
+            }
         }
         .map_err(|error| FetchError::Failed(format!("no response from `{}`: {error}", target.host)))
     }
@@ -174,12 +180,12 @@ impl std::fmt::Debug for Fetcher {
     }
 }
 
-async fn exchange<S>(stream: S, request: Request<Whole>) -> hyper::Result<Response<Incoming>>
+async fn exchange<S>(stream: S, request: Request<FullBody>) -> hyper::Result<Response<Incoming>>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let (mut sender, connection) = http1::Builder::new()
-        .max_buf_size(LONGEST_RESPONSE_HEAD)
+        .max_buf_size(MAX_RESPONSE_HEAD)
         .handshake(TokioIo::new(stream))
         .await?;
     // It ends with the body, or when the body is dropped.
@@ -187,10 +193,10 @@ where
     sender.send_request(request).await
 }
 
-fn no_way(no_way: NoWay) -> FetchError {
-    match no_way {
-        NoWay::Refused(refusal) => FetchError::Refused(refusal.message),
-        NoWay::Failed(why) => FetchError::Failed(why),
+fn fetch_error(error: ConnectError) -> FetchError {
+    match error {
+        ConnectError::Refused(refusal) => FetchError::Refused(refusal.message),
+        ConnectError::Failed(why) => FetchError::Failed(why),
     }
 }
 
@@ -266,7 +272,7 @@ fn redirect(response: &Response<Incoming>, from: &Target) -> Result<Option<Targe
     Ok(Some(next))
 }
 
-async fn answer(response: Response<Incoming>, most: usize) -> Result<Fetched, FetchError> {
+async fn answer(response: Response<Incoming>, most: usize) -> Result<FetchResponse, FetchError> {
     let status = response.status().as_u16();
     let content_type = response.headers().get(CONTENT_TYPE);
     let content_type = content_type.and_then(|it| it.to_str().ok()).map(str::to_owned);
@@ -282,7 +288,7 @@ async fn answer(response: Response<Incoming>, most: usize) -> Result<Fetched, Fe
         }
         body.extend_from_slice(&data);
     }
-    Ok(Fetched { status, content_type, body })
+    Ok(FetchResponse { status, content_type, body })
 }
 
 /// The headers, without connection-specific ones.
@@ -310,9 +316,9 @@ fn harmless(fields: &HeaderMap) -> HeaderMap {
 }
 
 /// A body in one piece.
-struct Whole(Option<Bytes>);
+struct FullBody(Option<Bytes>);
 
-impl Body for Whole {
+impl Body for FullBody {
     type Data = Bytes;
     type Error = Infallible;
 

@@ -9,8 +9,8 @@ use hyper::header::{CONNECTION, CONTENT_LENGTH, HeaderMap, HeaderName, HeaderVal
 use hyper::header::{HOST, TRANSFER_ENCODING};
 use hyper::http::Method;
 
-pub(crate) const LONGEST_HEAD: usize = 64 * 1024; // attack sandbox-C29
-const MOST_FIELDS: usize = 128;
+pub(crate) const MAX_HEAD: usize = 64 * 1024; // attack sandbox-C29
+const MAX_FIELDS: usize = 128;
 
 /// One request without its body.
 #[derive(Debug)]
@@ -93,7 +93,7 @@ impl HeadScanner {
                 _ => self.at += 1,
             }
         }
-        if bytes.len() > LONGEST_HEAD {
+        if bytes.len() > MAX_HEAD {
             return Err("the request's head is longer than 64 KiB");
         }
         Ok(None)
@@ -102,10 +102,10 @@ impl HeadScanner {
 
 /// Parses a complete head, as delimited by the scanner.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Head, &'static str> {
-    if bytes.len() > LONGEST_HEAD {
+    if bytes.len() > MAX_HEAD {
         return Err("the request's head is longer than 64 KiB");
     }
-    let mut slots = [httparse::EMPTY_HEADER; MOST_FIELDS];
+    let mut slots = [httparse::EMPTY_HEADER; MAX_FIELDS];
     let mut request = httparse::Request::new(&mut slots);
     match request.parse(bytes) {
         Ok(httparse::Status::Complete(length)) if length == bytes.len() => {}

@@ -1,15 +1,15 @@
 //! Extracts the server name from a TLS `ClientHello`, independent of fragmentation.
 //!
-//! What can't be read is refused and never passed on unread (attacks sandbox-C14 to sandbox-C16): a greeting cut
-//! into one-byte segments or several records must not get around the check.
+//! An unreadable `ClientHello` is refused and never forwarded (attacks sandbox-C14 to sandbox-C16):
+//! splitting it into one-byte segments or several records must not bypass the check.
 
 use thiserror::Error;
 
 /// Maximum size of a `ClientHello`, in bytes. One with post-quantum key shares has less than 2 KiB.
-pub(crate) const LONGEST_HELLO: usize = 16 * 1024;
+pub(crate) const MAX_HELLO: usize = 16 * 1024;
 
 const RECORD_HEADER: usize = 5; // RFC 8446 §5.1
-const LONGEST_RECORD: usize = 1 << 14; // RFC 8446 §5.1
+const MAX_RECORD: usize = 1 << 14; // RFC 8446 §5.1
 const HANDSHAKE_RECORD: u8 = 22; // RFC 8446 §5.1
 const HANDSHAKE_HEADER: usize = 4; // RFC 8446 §4
 const CLIENT_HELLO: u8 = 1; // RFC 8446 §4
@@ -31,7 +31,7 @@ pub(crate) enum Hello {
 pub(crate) enum HelloError {
     #[error("the client did not send TLS")]
     NotTls,
-    #[error("the TLS ClientHello is longer than {LONGEST_HELLO} bytes")]
+    #[error("the TLS ClientHello is longer than {MAX_HELLO} bytes")]
     TooLong,
     #[error("the TLS ClientHello can't be parsed")]
     Malformed,
@@ -54,7 +54,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Hello, HelloError> {
             return incomplete(bytes);
         };
         let length = usize::from(u16::from_be_bytes([header[3], header[4]]));
-        if length == 0 || length > LONGEST_RECORD {
+        if length == 0 || length > MAX_RECORD {
             return Err(HelloError::Malformed);
         }
         let available = length.min(behind.len());
@@ -75,7 +75,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Hello, HelloError> {
 }
 
 fn incomplete(bytes: &[u8]) -> Result<Hello, HelloError> {
-    if bytes.len() >= LONGEST_HELLO {
+    if bytes.len() >= MAX_HELLO {
         return Err(HelloError::TooLong);
     }
     Ok(Hello::Incomplete)
@@ -91,7 +91,7 @@ fn client_hello(message: &[u8]) -> Result<Option<&[u8]>, HelloError> {
     };
     let length =
         usize::from(header[1]) << 16 | usize::from(header[2]) << 8 | usize::from(header[3]);
-    if length > LONGEST_HELLO {
+    if length > MAX_HELLO {
         return Err(HelloError::TooLong);
     }
     Ok(body.get(..length))

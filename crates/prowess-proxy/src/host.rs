@@ -1,8 +1,8 @@
 //! Host names in the canonical spelling that is checked, resolved and sent.
 //!
-//! A second spelling of a name is how a check and a connection come to mean different hosts
-//! (attacks sandbox-C10, sandbox-C11), so text becomes a [`Host`] once, at the rim, and nobody looks at the text
-//! again.
+//! If a name has a second spelling, the check and the connection may mean different hosts (attacks
+//! sandbox-C10, sandbox-C11). So text is parsed to a [`Host`] once, at the boundary, and the text is
+//! not used again.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -10,10 +10,10 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-const LONGEST_NAME: usize = 253; // RFC 1035 §2.3.4, without the root's dot
-const LONGEST_LABEL: usize = 63; // RFC 1035 §2.3.4
+const MAX_NAME: usize = 253; // RFC 1035 §2.3.4, without the root's dot
+const MAX_LABEL: usize = 63; // RFC 1035 §2.3.4
 /// Maximum length of the text of a name, including Unicode.
-const LONGEST_TEXT: usize = 1024;
+const MAX_TEXT: usize = 1024;
 
 /// A host name in lower case, in punycode and without a trailing dot.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,7 +30,7 @@ pub enum Host {
 
 /// Why a text is not a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum HostError {
+pub enum HostParseError {
     /// Empty.
     #[error("the host is empty")]
     Empty,
@@ -63,12 +63,12 @@ impl DnsName {
 }
 
 impl FromStr for DnsName {
-    type Err = HostError;
+    type Err = HostParseError;
 
-    fn from_str(text: &str) -> Result<Self, HostError> {
+    fn from_str(text: &str) -> Result<Self, HostParseError> {
         match text.parse()? {
             Host::Name(name) => Ok(name),
-            Host::Address(_) => Err(HostError::Name),
+            Host::Address(_) => Err(HostParseError::Name),
         }
     }
 }
@@ -80,45 +80,45 @@ impl fmt::Display for DnsName {
 }
 
 impl FromStr for Host {
-    type Err = HostError;
+    type Err = HostParseError;
 
-    fn from_str(text: &str) -> Result<Self, HostError> {
+    fn from_str(text: &str) -> Result<Self, HostParseError> {
         if text.is_empty() {
-            return Err(HostError::Empty);
+            return Err(HostParseError::Empty);
         }
-        if text.len() > LONGEST_TEXT {
-            return Err(HostError::Name);
+        if text.len() > MAX_TEXT {
+            return Err(HostParseError::Name);
         }
         if let Some(inner) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-            // The standard library's parser takes no zone, which is what is wanted here (sandbox-C11).
-            let address: Ipv6Addr = inner.parse().map_err(|_| HostError::AddressSpelling)?;
+            // The standard library's parser rejects zones, as required here (sandbox-C11).
+            let address: Ipv6Addr = inner.parse().map_err(|_| HostParseError::AddressSpelling)?;
             return Ok(Host::Address(address.into()));
         }
         if text.bytes().any(|byte| byte.is_ascii() && !is_name_byte(byte)) {
-            return Err(HostError::Character);
+            return Err(HostParseError::Character);
         }
         if let Ok(address) = text.parse::<Ipv4Addr>() {
             return Ok(Host::Address(address.into()));
         }
         // Mapping comes before the checks below: full-width digits and dots become plain ones.
         let ascii = idna::domain_to_ascii_cow(text.as_bytes(), idna::AsciiDenyList::URL)
-            .map_err(|_| HostError::Name)?;
+            .map_err(|_| HostParseError::Name)?;
         let name = ascii.strip_suffix('.').unwrap_or(&ascii);
-        if name.is_empty() || name.len() > LONGEST_NAME {
-            return Err(HostError::Name);
+        if name.is_empty() || name.len() > MAX_NAME {
+            return Err(HostParseError::Name);
         }
         for label in name.split('.') {
             if label.is_empty()
-                || label.len() > LONGEST_LABEL
+                || label.len() > MAX_LABEL
                 || !label.bytes().all(|byte| byte != b'.' && is_name_byte(byte))
             {
-                return Err(HostError::Name);
+                return Err(HostParseError::Name);
             }
         }
         // Most programs treat a name whose last label is a number as an address, in one of many
         // spellings. The usual one was parsed above; the others can't be granted.
         if name.rsplit('.').next().is_some_and(is_number) {
-            return Err(HostError::AddressSpelling);
+            return Err(HostParseError::AddressSpelling);
         }
         Ok(Host::Name(DnsName(name.to_owned())))
     }
@@ -142,9 +142,9 @@ pub(crate) struct Authority {
 }
 
 impl FromStr for Authority {
-    type Err = HostError;
+    type Err = HostParseError;
 
-    fn from_str(text: &str) -> Result<Self, HostError> {
+    fn from_str(text: &str) -> Result<Self, HostParseError> {
         // An IPv6 literal has colons inside its brackets.
         let behind_brackets = text.rfind(']').map_or(0, |bracket| bracket + 1);
         let Some(colon) = text[behind_brackets..].find(':') else {
@@ -155,11 +155,11 @@ impl FromStr for Authority {
     }
 }
 
-fn parse_port(text: &str) -> Result<u16, HostError> {
+fn parse_port(text: &str) -> Result<u16, HostParseError> {
     if text.starts_with('0') || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(HostError::Port);
+        return Err(HostParseError::Port);
     }
-    text.parse().map_err(|_| HostError::Port)
+    text.parse().map_err(|_| HostParseError::Port)
 }
 
 /// Letters, digits, hyphen, dot; and the underscore, which real hosts have.

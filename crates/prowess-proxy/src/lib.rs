@@ -6,7 +6,7 @@
 //! `POST`) is enforced inside TLS as well, by a certificate authority that exists only for the run
 //! and is constrained to the granted names.
 //!
-//! It knows nothing about skills: it takes a [`ProxyPolicy`] and returns a [`Report`]. See
+//! It knows nothing about skills: it takes a [`ProxyPolicy`] and returns a [`NetworkReport`]. See
 //! `docs/design/network.md`.
 
 mod address;
@@ -31,12 +31,12 @@ mod serve;
 mod tasks;
 mod upstream;
 
-pub use address::{forbidden as forbidden_address, never_reached};
-pub use credentials::Credential;
-pub use fetch::{FetchError, FetchRequest, Fetched, Fetcher};
-pub use host::{DnsName, Host, HostError};
-pub use policy::{Access, HostGrant, HostPattern, ProxyPolicy, UpstreamRoots};
-pub use refusal::{Refusal, RefusalKind};
-pub use report::Report;
+pub use address::{forbidden as forbidden_address, forbidden_url_host};
+pub use credentials::HostCredential;
+pub use fetch::{FetchError, FetchRequest, FetchResponse, Fetcher};
+pub use host::{DnsName, Host, HostParseError};
+pub use policy::{HostAccess, HostGrant, HostMatcher, ProxyPolicy, UpstreamRoots};
+pub use refusal::{NetworkRefusal, RefusalKind};
+pub use report::NetworkReport;
 pub use resolver::{Resolver, SystemResolver};
-pub use serve::{Listener, Proxy, ProxyError, Running};
+pub use serve::{Proxy, ProxyError, ProxyListener, RunningProxy};

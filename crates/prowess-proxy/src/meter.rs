@@ -16,7 +16,7 @@ use tokio::time::{Instant, Sleep};
 /// Minimum number of bytes to wait for, rather than for single bytes.
 const QUANTUM: u64 = 4096;
 /// Maximum number of bytes of a single read or write.
-const LARGEST_PORTION: u64 = 64 * 1024;
+const MAX_PORTION: u64 = 64 * 1024;
 
 /// The traffic of a run, and its limits.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ impl Meter {
     }
 
     fn allowance(&self, wanted: usize, now: Instant) -> Allowance {
-        let wanted = (wanted as u64).min(LARGEST_PORTION);
+        let wanted = (wanted as u64).min(MAX_PORTION);
         let wanted = match self.cap {
             Some(cap) => match cap.saturating_sub(self.bytes_up() + self.bytes_down()) {
                 0 => return Allowance::Exhausted,
@@ -88,7 +88,7 @@ impl Meter {
                 }
             }
         };
-        Allowance::Bytes(usize::try_from(granted).expect("at most LARGEST_PORTION"))
+        Allowance::Bytes(usize::try_from(granted).expect("at most MAX_PORTION"))
     }
 
     fn count(&self, direction: &AtomicU64, bytes: usize) {

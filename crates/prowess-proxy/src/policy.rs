@@ -4,8 +4,8 @@ use std::net::IpAddr;
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::credentials::Credential;
-use crate::host::{DnsName, Host, HostError};
+use crate::credentials::HostCredential;
+use crate::host::{DnsName, Host, HostParseError};
 
 /// The network policy of a run; it never changes during the run (attack sandbox-C26).
 #[derive(Clone, Debug)]
@@ -14,7 +14,7 @@ pub struct ProxyPolicy {
     pub hosts: Vec<HostGrant>,
     /// Credentials that are inserted into requests to their hosts. A host has to be granted as
     /// well.
-    pub credentials: Vec<Credential>,
+    pub credentials: Vec<HostCredential>,
     /// Traffic limit in bytes for both directions together, after which every connection is
     /// aborted.
     pub byte_cap: Option<u64>,
@@ -26,8 +26,8 @@ pub struct ProxyPolicy {
     pub head_timeout: Duration,
     /// The trusted certificate authorities of servers.
     pub upstream_roots: UpstreamRoots,
-    /// Granted hosts that may have private or local addresses, because the user named them and not a skill: a package
-    /// index of a company or of this machine.
+    /// Granted hosts that may have private or local addresses, because the user configured them: a
+    /// package index of a company or of this machine.
     pub private_hosts: Vec<Host>,
     /// Addresses that are allowed although they can't be granted. Only for tests, whose servers are
     /// on the loopback interface; never set from a skill's permissions.
@@ -38,16 +38,16 @@ pub struct ProxyPolicy {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostGrant {
     /// The hosts.
-    pub host: HostPattern,
+    pub host: HostMatcher,
     /// The port; 80 and 443 if absent (attack sandbox-C24).
     pub port: Option<u16>,
     /// The granted access.
-    pub access: Access,
+    pub access: HostAccess,
 }
 
 /// The hosts of a grant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum HostPattern {
+pub enum HostMatcher {
     /// Exactly this host. The only way to grant an address literal.
     Exact(Host),
     /// `*.brave.com`: the name itself and its subdomains (R51).
@@ -58,7 +58,7 @@ pub enum HostPattern {
 
 /// The access to a host; writing includes reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Access {
+pub enum HostAccess {
     /// `network:read`: only requests that change nothing (GAIA §3.1).
     Read,
     /// `network:write`: everything.
@@ -86,7 +86,7 @@ impl ProxyPolicy {
     /// is resolved (attack sandbox-C08).
     ///
     /// Grants are cumulative: an additional read grant does not reduce write access.
-    pub(crate) fn decide(&self, host: &Host, port: u16) -> Result<Access, Ungranted> {
+    pub(crate) fn decide(&self, host: &Host, port: u16) -> Result<HostAccess, Ungranted> {
         let mut reason = Ungranted::Host;
         let mut access = None;
         for grant in &self.hosts {
@@ -106,29 +106,29 @@ impl ProxyPolicy {
     }
 }
 
-impl HostPattern {
+impl HostMatcher {
     /// Whether the pattern matches this host.
     pub fn matches(&self, host: &Host) -> bool {
         match (self, host) {
-            (HostPattern::Exact(granted), host) => granted == host,
-            (HostPattern::Suffix(parent), Host::Name(name)) => name.is_within(parent),
-            (HostPattern::Any, Host::Name(_)) => true,
+            (HostMatcher::Exact(granted), host) => granted == host,
+            (HostMatcher::Suffix(parent), Host::Name(name)) => name.is_within(parent),
+            (HostMatcher::Any, Host::Name(_)) => true,
             // Wildcards only match names, never address literals (attack sandbox-C11).
-            (HostPattern::Suffix(_) | HostPattern::Any, Host::Address(_)) => false,
+            (HostMatcher::Suffix(_) | HostMatcher::Any, Host::Address(_)) => false,
         }
     }
 }
 
-impl FromStr for HostPattern {
-    type Err = HostError;
+impl FromStr for HostMatcher {
+    type Err = HostParseError;
 
-    fn from_str(text: &str) -> Result<Self, HostError> {
+    fn from_str(text: &str) -> Result<Self, HostParseError> {
         if text == "*" {
-            return Ok(HostPattern::Any);
+            return Ok(HostMatcher::Any);
         }
         match text.strip_prefix("*.") {
-            Some(parent) => Ok(HostPattern::Suffix(parent.parse()?)),
-            None => Ok(HostPattern::Exact(text.parse()?)),
+            Some(parent) => Ok(HostMatcher::Suffix(parent.parse()?)),
+            None => Ok(HostMatcher::Exact(text.parse()?)),
         }
     }
 }

@@ -3,12 +3,12 @@
 use std::fmt;
 
 use crate::address;
-use crate::host::{Host, HostError};
+use crate::host::{Host, HostParseError};
 use crate::policy::Ungranted;
 
 /// A connection or request that the proxy refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct NetworkRefusal {
     /// The reason, for programs.
     pub kind: RefusalKind,
     /// The host, if a valid one was named.
@@ -52,7 +52,7 @@ pub enum RefusalKind {
     Credential,
 }
 
-impl Refusal {
+impl NetworkRefusal {
     /// The HTTP status: the request is malformed, or not allowed.
     pub(crate) fn status(&self) -> u16 {
         match self.kind {
@@ -72,15 +72,15 @@ impl Refusal {
     }
 
     fn about(kind: RefusalKind, host: &Host, port: u16, message: String) -> Self {
-        Refusal { kind, host: Some(host.clone()), port: Some(port), message, hint: None }
+        NetworkRefusal { kind, host: Some(host.clone()), port: Some(port), message, hint: None }
     }
 
     fn with_hint(self, hint: String) -> Self {
-        Refusal { hint: Some(hint), ..self }
+        NetworkRefusal { hint: Some(hint), ..self }
     }
 
     pub(crate) fn malformed(what: &str) -> Self {
-        Refusal {
+        NetworkRefusal {
             kind: RefusalKind::Malformed,
             host: None,
             port: None,
@@ -89,12 +89,12 @@ impl Refusal {
         }
     }
 
-    pub(crate) fn bad_host(error: HostError) -> Self {
+    pub(crate) fn bad_host(error: HostParseError) -> Self {
         Self::malformed(&error.to_string())
     }
 
     pub(crate) fn slow() -> Self {
-        Refusal {
+        NetworkRefusal {
             kind: RefusalKind::Slow,
             ..Self::malformed("the request's head took too long to arrive")
         }
@@ -163,7 +163,7 @@ impl Refusal {
     }
 
     pub(crate) fn not_tls(host: Option<&Host>, port: u16, what: &str) -> Self {
-        Refusal {
+        NetworkRefusal {
             kind: RefusalKind::NotTls,
             host: host.cloned(),
             port: Some(port),
@@ -182,7 +182,7 @@ impl Refusal {
 
     /// The certificate was not accepted, so no credential can be inserted.
     pub(crate) fn certificate_for_credential(host: &Host, port: u16) -> Self {
-        Refusal {
+        NetworkRefusal {
             hint: Some(format!(
                 "credentials for `{host}` are inserted inside TLS; run it without them"
             )),
@@ -211,7 +211,7 @@ impl Refusal {
 }
 
 /// The message for the client and the terminal.
-impl fmt::Display for Refusal {
+impl fmt::Display for NetworkRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "refused: {}", self.message)?;
         match &self.hint {

@@ -2,14 +2,14 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::refusal::Refusal;
+use crate::refusal::NetworkRefusal;
 
 /// Maximum number of refusals and of notes that are kept: the sandbox can provoke any number.
 const KEPT: usize = 64;
 
 /// The network activity of a run so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct NetworkReport {
     /// Bytes sent to servers.
     pub bytes_up: u64,
     /// Bytes received from servers.
@@ -19,7 +19,7 @@ pub struct Report {
     /// The maximum number of simultaneous connections.
     pub peak_connections: usize,
     /// The first refusals, in the order they happened.
-    pub refusals: Vec<Refusal>,
+    pub refusals: Vec<NetworkRefusal>,
     /// Number of refusals beyond the limit.
     pub refusals_not_listed: u64,
     /// Notes about other events, also bounded.
@@ -31,16 +31,16 @@ pub struct Report {
 /// The report during the run.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
-    report: Mutex<Report>,
+    report: Mutex<NetworkReport>,
     open: Mutex<usize>,
 }
 
 impl Ledger {
-    pub(crate) fn snapshot(&self) -> Report {
+    pub(crate) fn snapshot(&self) -> NetworkReport {
         self.lock().clone()
     }
 
-    pub(crate) fn refused(&self, refusal: Refusal) {
+    pub(crate) fn refused(&self, refusal: NetworkRefusal) {
         let mut report = self.lock();
         if report.refusals.len() < KEPT {
             report.refusals.push(refusal);
@@ -66,7 +66,7 @@ impl Ledger {
     }
 
     /// Ignores poisoning: the numbers stay correct after a panic.
-    fn lock(&self) -> MutexGuard<'_, Report> {
+    fn lock(&self) -> MutexGuard<'_, NetworkReport> {
         self.report.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

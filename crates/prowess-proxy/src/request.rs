@@ -8,41 +8,46 @@ use hyper::http::Method;
 
 use crate::head::Head;
 use crate::host::Host;
-use crate::policy::Access;
-use crate::refusal::Refusal;
+use crate::policy::HostAccess;
+use crate::refusal::NetworkRefusal;
 
 /// Header fields that override the method (attack sandbox-C21).
 const METHOD_OVERRIDES: [&str; 3] =
     ["x-http-method-override", "x-http-method", "x-method-override"];
 
-const LONGEST_SHOWN_METHOD: usize = 24;
+const MAX_SHOWN_METHOD: usize = 24;
 
 /// Checks whether the request is allowed with this `access` to the host.
-pub(crate) fn judge(head: &Head, access: Access, host: &Host, port: u16) -> Result<(), Refusal> {
+pub(crate) fn check(
+    head: &Head,
+    access: HostAccess,
+    host: &Host,
+    port: u16,
+) -> Result<(), NetworkRefusal> {
     if head.method == Method::CONNECT {
         let what = "`CONNECT` inside a connection that already has a destination";
-        return Err(Refusal::never(host, port, what));
+        return Err(NetworkRefusal::never(host, port, what));
     }
     match access {
-        Access::Write => Ok(()),
-        Access::Read => judge_reading(head, host, port),
+        HostAccess::Write => Ok(()),
+        HostAccess::Read => check_read_request(head, host, port),
     }
 }
 
 /// Checks a request with read access, which must not change anything (GAIA §3.1).
-fn judge_reading(head: &Head, host: &Host, port: u16) -> Result<(), Refusal> {
+fn check_read_request(head: &Head, host: &Host, port: u16) -> Result<(), NetworkRefusal> {
     if is_git_push(head) {
-        return Err(Refusal::method(host, port, "git push"));
+        return Err(NetworkRefusal::method(host, port, "git push"));
     }
     let fetching = is_git_fetch(head);
     let reads = matches!(head.method, Method::GET | Method::HEAD | Method::OPTIONS);
     if !reads && !fetching {
         // The method is untrusted and appears in the report.
-        let shown: String = head.method.as_str().chars().take(LONGEST_SHOWN_METHOD).collect();
-        return Err(Refusal::method(host, port, &shown));
+        let shown: String = head.method.as_str().chars().take(MAX_SHOWN_METHOD).collect();
+        return Err(NetworkRefusal::method(host, port, &shown));
     }
     if head.has_body() && !fetching {
-        return Err(Refusal::smuggling(host, port, &format!("a body on `{}`", head.method)));
+        return Err(NetworkRefusal::smuggling(host, port, &format!("a body on `{}`", head.method)));
     }
     // An upgraded connection is no longer HTTP and can't be checked (attack sandbox-C22).
     let upgrades = head.fields.contains_key(UPGRADE)
@@ -51,10 +56,14 @@ fn judge_reading(head: &Head, host: &Host, port: u16) -> Result<(), Refusal> {
             value.as_bytes().to_ascii_lowercase().windows(7).any(|window| window == b"upgrade")
         });
     if upgrades {
-        return Err(Refusal::smuggling(host, port, "changing the protocol (`Upgrade`)"));
+        return Err(NetworkRefusal::smuggling(host, port, "changing the protocol (`Upgrade`)"));
     }
     if let Some(name) = METHOD_OVERRIDES.iter().find(|name| head.fields.contains_key(**name)) {
-        return Err(Refusal::smuggling(host, port, &format!("overriding the method (`{name}`)")));
+        return Err(NetworkRefusal::smuggling(
+            host,
+            port,
+            &format!("overriding the method (`{name}`)"),
+        ));
     }
     Ok(())
 }

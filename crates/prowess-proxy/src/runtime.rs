@@ -1,17 +1,18 @@
-//! The one runtime on which the proxies of all runs work.
+//! The async runtime that the proxies of all runs share.
 //!
-//! It is started by the first run that has a network grant and lasts as long as the process. Runs share its threads and
-//! nothing else: each has its own policy, certificate authority, meter, report and tasks.
+//! It is started by the first run with a network grant and lasts as long as the process. Runs share
+//! only its threads: each has its own policy, certificate authority, meter, report and tasks.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
 
 use tokio::runtime::{Builder, Handle, Runtime};
 
-/// More threads than this would only help when encryption is the bottleneck of many runs at once.
-const MOST_WORKERS: usize = 4;
-/// The system's resolver blocks, so lookups wait in threads of their own. They end when nobody needs them.
-const MOST_LOOKUP_THREADS: usize = 64;
+/// Maximum number of worker threads. More would only help if encryption were the bottleneck of many
+/// simultaneous runs.
+const MAX_WORKERS: usize = 4;
+/// Maximum number of threads for DNS lookups, which block. Idle threads end.
+const MAX_LOOKUP_THREADS: usize = 64;
 
 static RUNTIME: Mutex<Option<Runtime>> = Mutex::new(None);
 
@@ -23,8 +24,8 @@ pub(crate) fn shared() -> io::Result<Handle> {
     }
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let built = Builder::new_multi_thread()
-        .worker_threads(cores.min(MOST_WORKERS))
-        .max_blocking_threads(MOST_LOOKUP_THREADS)
+        .worker_threads(cores.min(MAX_WORKERS))
+        .max_blocking_threads(MAX_LOOKUP_THREADS)
         .thread_name("prowess-proxy")
         .enable_io()
         .enable_time()

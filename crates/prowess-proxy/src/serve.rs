@@ -1,4 +1,4 @@
-//! Starting and ending the proxy of one run.
+//! Starts and stops the proxy of one run.
 
 use std::io;
 use std::net::TcpListener;
@@ -11,18 +11,18 @@ use tokio::sync::Semaphore;
 use tracing::Instrument as _;
 
 use crate::ca::CertificateAuthority;
-use crate::connection::{self, Entry};
+use crate::connection::{self, ConnectionKind};
 use crate::credentials::Credentials;
 use crate::meter::Meter;
 use crate::policy::ProxyPolicy;
-use crate::report::Report;
+use crate::report::NetworkReport;
 use crate::resolver::Resolver;
 use crate::runtime;
 use crate::upstream::Run;
 
 /// Delay after a failed accept: without file descriptors an immediate retry would only waste CPU
 /// time.
-const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
 /// A proxy that is not running yet.
 pub struct Proxy {
@@ -31,7 +31,7 @@ pub struct Proxy {
 
 /// A listening socket of the sandbox.
 #[derive(Debug)]
-pub enum Listener {
+pub enum ProxyListener {
     /// For clients that are configured to use a proxy.
     Proxy(TcpListener),
     /// For clients that think they are connected to a server.
@@ -45,7 +45,7 @@ pub enum Listener {
 
 /// A running proxy. Dropping it stops it.
 #[derive(Debug)]
-pub struct Running {
+pub struct RunningProxy {
     run: Arc<Run>,
     runtime: tokio::runtime::Handle,
     is_ended: bool,
@@ -94,25 +94,27 @@ impl Proxy {
         Ok(Proxy { run: Arc::new(Run::new(policy, resolver, ca, credentials, meter)) })
     }
 
-    /// The certificate that clients in the sandbox have to trust. There is one if any host is
-    /// granted for reading only or has a credential; the key to it never leaves this process.
+    /// The certificate that clients in the sandbox have to trust, if any host is granted for reading
+    /// only or has a credential. Its private key never leaves this process.
     pub fn ca_certificate_pem(&self) -> Option<&str> {
         self.run.ca.as_ref().map(CertificateAuthority::pem)
     }
 
-    /// Begins to accept connections, on the threads that all proxies of this process share.
-    pub fn start(self, listeners: Vec<Listener>) -> Result<Running, ProxyError> {
+    /// Begins to accept connections, on the runtime that all proxies of this process share.
+    pub fn start(self, listeners: Vec<ProxyListener>) -> Result<RunningProxy, ProxyError> {
         let runtime = runtime::shared().map_err(ProxyError::Start)?;
         let inside = runtime.enter();
         // Connections beyond the limit wait in the kernel's queue, except for one per listener
         // (attack sandbox-C29).
         let permits = Arc::new(Semaphore::new(self.run.policy.connections));
-        // Whatever fails from here on, dropping it ends what was started.
-        let running = Running { run: self.run, runtime: runtime.clone(), is_ended: false };
+        // If anything below fails, dropping `running` stops what was started.
+        let running = RunningProxy { run: self.run, runtime: runtime.clone(), is_ended: false };
         for listener in listeners {
             let (listener, entry) = match listener {
-                Listener::Proxy(listener) => (listener, Entry::Proxy),
-                Listener::Transparent { listener, port } => (listener, Entry::Transparent { port }),
+                ProxyListener::Proxy(listener) => (listener, ConnectionKind::Proxy),
+                ProxyListener::Transparent { listener, port } => {
+                    (listener, ConnectionKind::Transparent { port })
+                }
             };
             listener.set_nonblocking(true).map_err(ProxyError::Listener)?;
             let listener =
@@ -138,16 +140,16 @@ impl std::fmt::Debug for Run {
     }
 }
 
-impl Running {
+impl RunningProxy {
     /// Closes every connection and returns the report.
-    pub fn stop(mut self) -> Report {
+    pub fn stop(mut self) -> NetworkReport {
         self.end();
         self.report()
     }
 
     /// The report so far.
-    pub fn report(&self) -> Report {
-        Report {
+    pub fn report(&self) -> NetworkReport {
+        NetworkReport {
             bytes_up: self.run.meter.bytes_up(),
             bytes_down: self.run.meter.bytes_down(),
             byte_cap_reached: self.run.meter.cap_reached(),
@@ -155,8 +157,7 @@ impl Running {
         }
     }
 
-    /// Ends every task of the run, and with them its connections. Lookups that hang are left behind: nobody waits for
-    /// their answers.
+    /// Ends every task of the run and with them its connections. Pending DNS lookups are abandoned.
     fn end(&mut self) {
         if std::mem::replace(&mut self.is_ended, true) {
             return;
@@ -165,7 +166,7 @@ impl Running {
         let run = Arc::clone(&self.run);
         self.runtime.spawn(async move {
             run.tasks.end().await;
-            // Nobody may be left to hear it.
+            // The receiver may be gone already.
             let _ = ended.send(());
         });
         // An error means that the task panicked, and the other end with it.
@@ -173,7 +174,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningProxy {
     fn drop(&mut self) {
         self.end();
     }
@@ -182,7 +183,7 @@ impl Drop for Running {
 async fn accept(
     run: Arc<Run>,
     listener: tokio::net::TcpListener,
-    entry: Entry,
+    entry: ConnectionKind,
     permits: Arc<Semaphore>,
 ) {
     loop {
@@ -192,7 +193,7 @@ async fn accept(
                 let permit = Arc::clone(&permits).acquire_owned().await;
                 let permit = permit.expect("it is never closed");
                 let served = Arc::clone(&run);
-                // Neither host nor path: a tool may put a key into either.
+                // Log neither host nor path: a tool may put a key into either.
                 let span = tracing::info_span!(parent: &run.span, "proxy_connection");
                 let serving = async move {
                     let _open = served.ledger.opened();
@@ -201,7 +202,7 @@ async fn accept(
                 };
                 run.tasks.spawn(serving.instrument(span));
             }
-            Err(_) => tokio::time::sleep(ACCEPT_AGAIN).await,
+            Err(_) => tokio::time::sleep(ACCEPT_RETRY_DELAY).await,
         }
     }
 }

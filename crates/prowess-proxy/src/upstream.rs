@@ -18,18 +18,18 @@ use crate::ca::CertificateAuthority;
 use crate::credentials::Credentials;
 use crate::host::Host;
 use crate::meter::{Meter, Metered};
-use crate::policy::{Access, ProxyPolicy, UpstreamRoots};
-use crate::refusal::Refusal;
+use crate::policy::{HostAccess, ProxyPolicy, UpstreamRoots};
+use crate::refusal::NetworkRefusal;
 use crate::report::Ledger;
 use crate::resolver::Resolver;
 use crate::tasks::Tasks;
 
-/// Lookups of one run at a time, so that names that never answer hold up nobody else's for long.
-const MOST_LOOKUPS: usize = 8;
+/// Maximum number of simultaneous DNS lookups of one run, so that slow ones don't delay other runs.
+const MAX_LOOKUPS: usize = 8;
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(15);
 const DIAL_TIMEOUT: Duration = Duration::from_secs(10);
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(15);
-const MOST_ADDRESSES: usize = 6;
+const MAX_ADDRESSES: usize = 6;
 
 /// Everything the connections of one run share.
 pub(crate) struct Run {
@@ -39,11 +39,11 @@ pub(crate) struct Run {
     pub(crate) credentials: Credentials,
     pub(crate) meter: Arc<Meter>,
     pub(crate) ledger: Ledger,
-    /// Loaded when the first server presents a certificate: most runs never need them.
+    /// Loaded for the first TLS connection to a server: most runs don't need them.
     tls: OnceLock<Arc<ClientConfig>>,
     lookups: Arc<Semaphore>,
     pub(crate) tasks: Tasks,
-    /// The span in which the proxy was prepared: its connections belong to that run.
+    /// The tracing span of the run, which its connections belong to.
     pub(crate) span: tracing::Span,
 }
 
@@ -53,22 +53,22 @@ pub(crate) struct Run {
 pub(crate) struct Destination {
     pub(crate) host: Host,
     pub(crate) port: u16,
-    pub(crate) access: Access,
+    pub(crate) access: HostAccess,
     addresses: Vec<IpAddr>,
 }
 
 /// Why there is no connection to the server.
 #[derive(Debug)]
-pub(crate) enum NoWay {
+pub(crate) enum ConnectError {
     /// It is not allowed.
-    Refused(Refusal),
+    Refused(NetworkRefusal),
     /// It is unreachable.
     Failed(String),
 }
 
-impl From<Refusal> for NoWay {
-    fn from(refusal: Refusal) -> Self {
-        NoWay::Refused(refusal)
+impl From<NetworkRefusal> for ConnectError {
+    fn from(refusal: NetworkRefusal) -> Self {
+        ConnectError::Refused(refusal)
     }
 }
 
@@ -83,7 +83,7 @@ impl Destination {
     }
 }
 
-/// The system's certificate authorities, parsed once per process. Only they are shared: sessions of TLS are not.
+/// The system's certificate authorities, parsed once per process. TLS sessions are not shared.
 static SYSTEM_ROOTS: OnceLock<Arc<RootCertStore>> = OnceLock::new();
 
 impl Run {
@@ -102,7 +102,7 @@ impl Run {
             meter,
             ledger: Ledger::default(),
             tls: OnceLock::new(),
-            lookups: Arc::new(Semaphore::new(MOST_LOOKUPS)),
+            lookups: Arc::new(Semaphore::new(MAX_LOOKUPS)),
             tasks: Tasks::default(),
             span: tracing::Span::current(),
         }
@@ -110,13 +110,13 @@ impl Run {
 
     /// Decides on host and port, and checks the traffic limit. Nothing has been resolved yet
     /// (attack sandbox-C08).
-    pub(crate) fn decide(&self, host: &Host, port: u16) -> Result<Access, Refusal> {
+    pub(crate) fn decide(&self, host: &Host, port: u16) -> Result<HostAccess, NetworkRefusal> {
         let access = self
             .policy
             .decide(host, port)
-            .map_err(|reason| Refusal::ungranted(reason, host, port))?;
+            .map_err(|reason| NetworkRefusal::ungranted(reason, host, port))?;
         match self.meter.exhausted() {
-            Some(cap) => Err(Refusal::byte_cap(host, port, cap)),
+            Some(cap) => Err(NetworkRefusal::byte_cap(host, port, cap)),
             None => Ok(access),
         }
     }
@@ -126,8 +126,8 @@ impl Run {
         &self,
         host: &Host,
         port: u16,
-        access: Access,
-    ) -> Result<Destination, NoWay> {
+        access: HostAccess,
+    ) -> Result<Destination, ConnectError> {
         let found = match host {
             Host::Address(address) => vec![*address],
             Host::Name(name) => self.look_up(name.as_str()).await?,
@@ -144,30 +144,33 @@ impl Run {
                 }
                 None => true,
             })
-            .take(MOST_ADDRESSES)
+            .take(MAX_ADDRESSES)
             .collect();
         match what {
-            Some(what) if addresses.is_empty() => Err(Refusal::address(host, port, what).into()),
+            Some(what) if addresses.is_empty() => {
+                Err(NetworkRefusal::address(host, port, what).into())
+            }
             None if addresses.is_empty() => {
-                Err(NoWay::Failed(format!("`{host}` has no addresses")))
+                Err(ConnectError::Failed(format!("`{host}` has no addresses")))
             }
             _ => Ok(Destination { host: host.clone(), port, access, addresses }),
         }
     }
 
-    async fn look_up(&self, name: &str) -> Result<Vec<IpAddr>, NoWay> {
+    async fn look_up(&self, name: &str) -> Result<Vec<IpAddr>, ConnectError> {
         let resolver = Arc::clone(&self.resolver);
         let (asked, lookups) = (name.to_owned(), Arc::clone(&self.lookups));
         let lookup = async {
             let permit = lookups.acquire_owned().await.expect("it is never closed");
             tokio::task::spawn_blocking(move || {
-                // Held by the thread: who stops waiting does not free it.
+                // Held by the thread: a caller that stops waiting does not free the slot.
                 let _permit = permit;
                 resolver.resolve(&asked)
             })
             .await
         };
-        let failed = |why: String| NoWay::Failed(format!("could not resolve host `{name}`: {why}"));
+        let failed =
+            |why: String| ConnectError::Failed(format!("could not resolve host `{name}`: {why}"));
         timeout(LOOKUP_TIMEOUT, lookup)
             .await
             .map_err(|_| failed("timed out".to_owned()))?
@@ -176,7 +179,7 @@ impl Run {
     }
 
     /// Connects to one of the checked addresses.
-    pub(crate) async fn dial(&self, to: &Destination) -> Result<Metered<TcpStream>, NoWay> {
+    pub(crate) async fn dial(&self, to: &Destination) -> Result<Metered<TcpStream>, ConnectError> {
         let mut last = io::Error::from(io::ErrorKind::NotFound);
         for address in &to.addresses {
             match timeout(DIAL_TIMEOUT, TcpStream::connect((*address, to.port))).await {
@@ -190,17 +193,17 @@ impl Run {
             }
         }
         let (host, port) = (&to.host, to.port);
-        Err(NoWay::Failed(format!("can't connect to port {port} of `{host}`: {last}")))
+        Err(ConnectError::Failed(format!("can't connect to port {port} of `{host}`: {last}")))
     }
 
     /// Connects with TLS and verifies the certificate of the host.
     pub(crate) async fn dial_tls(
         &self,
         to: &Destination,
-    ) -> Result<TlsStream<Metered<TcpStream>>, NoWay> {
+    ) -> Result<TlsStream<Metered<TcpStream>>, ConnectError> {
         let host = &to.host;
         let failed =
-            |why: String| NoWay::Failed(format!("TLS connection to `{host}` failed: {why}"));
+            |why: String| ConnectError::Failed(format!("TLS connection to `{host}` failed: {why}"));
         let name = match host {
             Host::Name(name) => ServerName::try_from(name.as_str().to_owned())
                 .map_err(|error| failed(error.to_string()))?,

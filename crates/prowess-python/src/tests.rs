@@ -1,11 +1,11 @@
-//! Tables of modules and what is read from them.
+//! Modules and the functions that are read from them.
 
 use insta::assert_snapshot;
 use prowess_format::python::PythonType;
 
 use crate::{MAX_BYTES, read};
 
-/// One line per function: its marks, parameters and return type.
+/// One line per function: whether it is a tool, its parameters and its return type.
 fn outline(text: &str) -> String {
     let module = match read(text) {
         Ok(module) => module,
@@ -74,7 +74,7 @@ fn every_spelling_of_decorators_and_annotations_is_read() {
 }
 
 #[test]
-fn a_tool_is_what_carries_the_decorator() {
+fn a_decorated_function_is_a_tool() {
     assert_snapshot!(outline(r"
 from gaia.agents.base.tools import tool as offered
 from gaia.agents.base import tools
@@ -112,7 +112,7 @@ def bare(): ...
 }
 
 #[test]
-fn functions_that_exist_after_the_import_are_read_and_others_are_not() {
+fn functions_defined_on_import_are_read() {
     assert_snapshot!(outline(r#"
 try:
     from gaia.agents.base.tools import tool
@@ -151,7 +151,7 @@ def in_a_string(): ...
 }
 
 #[test]
-fn a_docstring_is_a_plain_text_that_says_something() {
+fn a_docstring_is_a_plain_string_that_is_not_blank() {
     assert_snapshot!(outline(r#"
 def documented():
     """Does it."""
@@ -182,7 +182,7 @@ def late():
 }
 
 #[test]
-fn parameters_are_those_a_caller_names() {
+fn parameters_are_those_that_a_caller_passes() {
     assert_snapshot!(outline(r"
 def every(a, /, b: int, *args: str, c: bool, d: str = 'x', **kwargs: int): ...
 def bound(self, a: int): ...
@@ -198,7 +198,7 @@ def variadic(*args): ...
     ");
 }
 
-/// The types of `def f(x: annotation) -> annotation` below a preamble, once as taken and once as returned.
+/// The types of `def f(x: annotation) -> annotation` after a preamble, as a parameter and as a return value.
 fn types(preamble: &str, annotations: &[&str]) -> String {
     let lines = annotations.iter().map(|annotation| {
         let text = format!("{preamble}\ndef f(x: {annotation}) -> {annotation}: ...\n");
@@ -267,7 +267,7 @@ fn annotations_become_json_types() {
 }
 
 #[test]
-fn what_json_can_not_hold_is_named() {
+fn types_without_json_representation_are_named() {
     assert_snapshot!(types(
         "from pathlib import Path\nimport datetime\nfrom datetime import datetime as moment\nimport numpy as np\nfrom elsewhere import Thing\nfrom .nearby import Other\nclass Mine: ...",
         &[
@@ -305,7 +305,7 @@ fn what_json_can_not_hold_is_named() {
 }
 
 #[test]
-fn names_of_the_module_are_looked_up() {
+fn names_of_the_module_are_resolved() {
     assert_snapshot!(types(
         r#"
 from dataclasses import dataclass
@@ -362,7 +362,7 @@ made = make()
 }
 
 #[test]
-fn broken_python_is_an_error_with_a_place() {
+fn invalid_python_is_an_error_with_a_position() {
     let broken = [
         "def f(:\n",
         "def f()\n    pass\n",
@@ -388,7 +388,7 @@ fn broken_python_is_an_error_with_a_place() {
 }
 
 #[test]
-fn large_and_deep_files_are_refused() {
+fn too_large_and_too_deep_files_are_refused() {
     let indented: Vec<String> =
         (0..150).map(|depth| format!("{}if x:", " ".repeat(depth))).collect();
     let too_much = [
@@ -441,7 +441,7 @@ fn wide_files_are_read() {
 }
 
 #[test]
-fn aliases_that_multiply_take_bounded_time() {
+fn exponential_aliases_take_bounded_time() {
     let aliases: Vec<String> = (0..15)
         .map(|at| format!("A{at} = Union[{}]", format!("A{}, ", at + 1).repeat(100)))
         .collect();

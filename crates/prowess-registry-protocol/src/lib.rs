@@ -1,7 +1,7 @@
-//! The wire format of a registry, read and written: what `docs/design/registry-protocol.md` describes.
+//! The wire format of a registry, as described in `docs/design/registry-protocol.md`.
 //!
-//! Client, server and test registry share it, so that they can't disagree. Reading never trusts: whatever a server sends
-//! gives a value or an error, and texts from elsewhere are made visible and short before they reach a message.
+//! Client, server and test registry share it, so that they can't disagree. Responses are untrusted: any bytes give a value
+//! or an error, and texts are made visible and shortened before they become part of a message.
 
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -12,13 +12,13 @@ use prowess_package::name::SkillName;
 use semver::{BuildMetadata, Version};
 use serde_json::{Map, Value, json};
 
-/// The most versions in an index.
+/// Maximum number of versions in an index.
 pub const MAX_VERSIONS: usize = 10_000;
 
-/// The most candidates that are read for an ambiguous name.
+/// Maximum number of candidates that are read for an ambiguous name.
 const MAX_CANDIDATES: usize = 20;
 
-/// The longest text of a registry that a message repeats.
+/// Maximum length of a registry's text in a message.
 const MAX_TEXT: usize = 160;
 
 /// One version of a skill: a line of the sparse index.
@@ -26,24 +26,24 @@ const MAX_TEXT: usize = 160;
 pub struct IndexLine {
     /// The version. No two lines differ in build metadata alone.
     pub version: Version,
-    /// Names with ranges, both as written.
+    /// The dependencies: names with version ranges, both as written.
     pub dependencies: Vec<(String, String)>,
-    /// Withdrawn by its publisher: not chosen any more, but installed where a lock has it.
+    /// Whether the publisher yanked it: it is only installed from a lock file.
     pub yanked: bool,
-    /// Why nobody may install it any more.
+    /// The reason why it was revoked: it can't be installed at all.
     pub revoked: Option<String>,
-    /// What the registry attests.
+    /// The security tier that the registry attests.
     pub tier: Option<String>,
     /// The digest of the archive.
     pub sha256: Sha256Digest,
-    /// When it was published, in seconds since 1970.
+    /// The time of publication, in seconds since 1970.
     pub published: Option<u64>,
-    /// An identifier of its owner that outlives a change of names.
+    /// A stable identifier of the owner, independent of names.
     pub owner: Option<String>,
 }
 
 impl IndexLine {
-    /// When it was published.
+    /// The time of publication.
     pub fn published_at(&self) -> Option<SystemTime> {
         UNIX_EPOCH.checked_add(Duration::from_secs(self.published?))
     }
@@ -93,7 +93,7 @@ impl IndexLine {
         let revoked = match &value["revoked"] {
             Value::Null | Value::Bool(false) => None,
             Value::String(why) => Some(short(why)),
-            _ => Some("the registry does not say why".to_owned()),
+            _ => Some("the registry gives no reason".to_owned()),
         };
         Ok(Self {
             version,
@@ -108,29 +108,29 @@ impl IndexLine {
     }
 }
 
-/// All versions of a skill, and perhaps the number of the list.
+/// The index of a skill: all its versions, optionally with a header.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Index {
-    /// Tells an old index from a new one.
-    pub head: Option<Head>,
+pub struct RegistryIndex {
+    /// The header, which tells an old index from a new one.
+    pub head: Option<IndexHeader>,
     /// The versions, in the order of publication.
     pub lines: Vec<IndexLine>,
 }
 
-/// The number of an index, by which an old one is told from a new one (registry attack registry-C17).
+/// The header of an index, which protects against rollback to an old one (attack registry-C17).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Head {
-    /// Higher with every change.
+pub struct IndexHeader {
+    /// A number that increases with every change.
     pub sequence: u64,
-    /// Seconds since 1970 until which the index is valid.
+    /// The time until which the index is valid, in seconds since 1970.
     pub expires: Option<u64>,
 }
 
-impl Index {
+impl RegistryIndex {
     /// Reads the index of `package`, which is `namespace/name`.
     ///
-    /// A line that can't be read is an error for the whole index: leaving it out would choose another version than the one
-    /// that was asked for.
+    /// An invalid line is an error for the whole index: skipping it would select a version other than the requested
+    /// one.
     pub fn read(body: &[u8], package: &str) -> Result<Self, String> {
         let text = std::str::from_utf8(body).map_err(|_| "it is not UTF-8".to_owned())?;
         let mut head = None;
@@ -142,7 +142,7 @@ impl Index {
             let at = |why: String| format!("line {}: {why}", number + 1);
             if lines.is_empty()
                 && head.is_none()
-                && let Some(found) = Head::read(line, package)
+                && let Some(found) = IndexHeader::read(line, package)
             {
                 head = Some(found.map_err(at)?);
                 continue;
@@ -151,7 +151,7 @@ impl Index {
                 return Err(format!("it has more than {MAX_VERSIONS} versions"));
             }
             let line = IndexLine::read(line).map_err(at)?;
-            // Registry attack registry-C21.
+            // Attack registry-C21.
             let version = without_build(&line.version);
             if lines.iter().any(|known| without_build(&known.version) == version) {
                 return Err(at(format!("{} is listed twice", line.version)));
@@ -161,10 +161,10 @@ impl Index {
         Ok(Self { head, lines })
     }
 
-    /// The text of the index of `package`, which is `namespace/name`.
+    /// Writes the index of `package`, which is `namespace/name`.
     pub fn write(&self, package: &str) -> String {
         let mut text = String::new();
-        if let Some(Head { sequence, expires }) = self.head {
+        if let Some(IndexHeader { sequence, expires }) = self.head {
             let mut head = json!({ "index": package, "sequence": sequence });
             if let Some(expires) = expires {
                 head["expires"] = expires.into();
@@ -178,12 +178,12 @@ impl Index {
     }
 }
 
-impl Head {
-    /// The line before all versions, if this is one.
+impl IndexHeader {
+    /// Parses a header line; `None` if the line is not a header.
     fn read(line: &str, package: &str) -> Option<Result<Self, String>> {
         let value: Value = serde_json::from_str(line).ok()?;
         let named = value.get("index")?;
-        // The index of another skill, with a number that is right for that one.
+        // Rejects the index of another skill, whose number is valid for that skill.
         if named.as_str() != Some(package) {
             let named = named.as_str().unwrap_or("something else");
             return Some(Err(format!("it is the index of `{}`", short(named))));
@@ -202,10 +202,10 @@ impl Head {
     }
 }
 
-/// What a registry says about a skill as a whole.
+/// The metadata of a skill in a registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillInfo {
-    /// Who publishes it.
+    /// The namespace of the publisher.
     pub namespace: SkillName,
     /// Its name.
     pub name: SkillName,
@@ -218,7 +218,7 @@ pub struct SkillInfo {
 }
 
 impl SkillInfo {
-    /// Reads the answer to a request for a skill.
+    /// Parses the response to a request for a skill.
     pub fn read(body: &[u8]) -> Option<Self> {
         let value: Value = serde_json::from_slice(body).ok()?;
         let versions = value["versions"].as_array().into_iter().flatten().take(MAX_VERSIONS);
@@ -231,7 +231,7 @@ impl SkillInfo {
         })
     }
 
-    /// The answer as JSON.
+    /// The response as JSON.
     pub fn to_json(&self) -> Value {
         json!({
             "namespace": self.namespace.as_str(),
@@ -243,47 +243,47 @@ impl SkillInfo {
     }
 }
 
-/// Reads the candidates for an ambiguous name, as `namespace/name` (registry attack registry-A7).
+/// Parses the candidates for an ambiguous name, as `namespace/name` (attack registry-A7).
 pub fn read_candidates(body: &[u8]) -> Vec<String> {
     let value: Value = serde_json::from_slice(body).unwrap_or_default();
     let listed = value["candidates"].as_array().into_iter().flatten().take(MAX_CANDIDATES);
     listed.filter_map(Value::as_str).map(short).collect()
 }
 
-/// The answer to an ambiguous name as JSON.
+/// The response to an ambiguous name as JSON.
 pub fn write_candidates(candidates: &[String]) -> Value {
     json!({ "title": "ambiguous name", "candidates": candidates })
 }
 
-/// Reads what a problem document (RFC 9457) says.
+/// Reads the message of a problem document (RFC 9457).
 pub fn read_problem(body: &[u8]) -> Option<String> {
     let value: Value = serde_json::from_slice(body).ok()?;
     let text = value["detail"].as_str().or_else(|| value["title"].as_str())?;
     Some(short(text))
 }
 
-/// A problem document (RFC 9457) as JSON.
+/// Writes a problem document (RFC 9457).
 pub fn write_problem(status: u16, detail: &str) -> Value {
     json!({ "status": status, "detail": detail })
 }
 
-/// A skill that a search found.
+/// A search result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchHit {
-    /// Who publishes it.
+    /// The namespace of the publisher.
     pub namespace: Option<SkillName>,
     /// Its name.
     pub name: SkillName,
     /// The newest version, as the registry writes it.
     pub version: Option<String>,
-    /// What it is for, as the registry has it: untrusted text of any length.
+    /// The description: untrusted text of any length.
     pub description: String,
-    /// What the registry attests.
+    /// The security tier that the registry attests.
     pub tier: Option<String>,
 }
 
 impl SearchHit {
-    /// Reads the answer to a search. Names that can't be installed are left out (NEG-5).
+    /// Parses the response to a search. Results with invalid names are skipped (NEG-5).
     pub fn read_all(body: &[u8]) -> Option<Vec<Self>> {
         let value: Value = serde_json::from_slice(body).ok()?;
         let listed = value["results"].as_array()?;
@@ -303,7 +303,7 @@ impl SearchHit {
         Some(listed.iter().filter_map(hit).collect())
     }
 
-    /// The answer to a search as JSON.
+    /// The response to a search as JSON.
     pub fn write_all(hits: &[Self]) -> Value {
         let hit = |hit: &Self| {
             json!({
@@ -318,12 +318,12 @@ impl SearchHit {
     }
 }
 
-/// A version as versions are compared: build metadata does not count.
+/// The version without build metadata, for comparisons.
 fn without_build(version: &Version) -> Version {
     Version { build: BuildMetadata::EMPTY, ..version.clone() }
 }
 
-/// An untrusted text, fit for a message.
+/// Makes an untrusted text visible and short, for messages.
 fn short(text: &str) -> String {
     visible(&shorten(text, MAX_TEXT)).into_owned()
 }

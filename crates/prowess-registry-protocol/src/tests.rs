@@ -1,8 +1,8 @@
 use super::*;
 
 #[test]
-fn descriptions_of_hits_are_kept_as_they_are() {
-    // Whoever shows them makes them fit; programs want the whole text.
+fn descriptions_of_search_results_are_unchanged() {
+    // Interfaces shorten them for display; programs get the whole text.
     let text = format!("Esc \u{1b}[31m and {}", "long ".repeat(100));
     let results = [serde_json::json!({"name": "greet", "description": &text})];
     let body = serde_json::json!({ "results": results }).to_string();
@@ -12,7 +12,7 @@ fn descriptions_of_hits_are_kept_as_they_are() {
 
 #[track_caller]
 fn check(text: &str, expected: &str) {
-    let shown = match Index::read(text.as_bytes(), "acme/greet") {
+    let shown = match RegistryIndex::read(text.as_bytes(), "acme/greet") {
         Ok(index) => index
             .lines
             .iter()
@@ -29,7 +29,7 @@ fn check(text: &str, expected: &str) {
 }
 
 #[test]
-fn indexes_are_read_line_by_line() {
+fn an_index_is_parsed_line_by_line() {
     let hash = "0".repeat(64);
     let line = |version: &str, more: &str| {
         format!("{{\"version\":\"{version}\",\"sha256\":\"{hash}\"{more}}}\n")
@@ -49,10 +49,11 @@ fn indexes_are_read_line_by_line() {
 
 proptest::proptest! {
     #[test]
-    fn nothing_that_a_server_sends_makes_reading_fail(bytes: Vec<u8>, text in "[\\[\\]{}\":,a-z0-9.\n]{0,200}") {
+    fn arbitrary_responses_do_not_panic(bytes: Vec<u8>, text in "[\\[\\]{}\":,a-z0-9.
+    ]{0,200}") {
         for body in [bytes.as_slice(), text.as_bytes()] {
             let _ = (
-                Index::read(body, "a/b"), SkillInfo::read(body), read_candidates(body),
+                RegistryIndex::read(body, "a/b"), SkillInfo::read(body), read_candidates(body),
                 read_problem(body), SearchHit::read_all(body),
             );
         }
@@ -60,7 +61,7 @@ proptest::proptest! {
 }
 
 #[test]
-fn names_that_lead_elsewhere_are_not_found() {
+fn search_results_with_invalid_names_are_skipped() {
     // NEG-5.
     let body = r#"{"results":[{"name":"../x"},{"namespace":"a/b","name":"x"},{"namespace":"a","name":"ok"}]}"#;
     let found = SearchHit::read_all(body.as_bytes()).expect("a list");
@@ -69,7 +70,7 @@ fn names_that_lead_elsewhere_are_not_found() {
 
 proptest::proptest! {
     #[test]
-    fn what_is_written_is_read_back(
+    fn an_index_round_trips(
         head: Option<(u64, Option<u64>)>,
         numbers in proptest::collection::btree_set((0u64..9, 0u64..9, 0u64..9), 0..6),
         yanked: bool, published: Option<u64>,
@@ -86,15 +87,15 @@ proptest::proptest! {
             published,
             owner: owner.clone(),
         });
-        let head = head.map(|(sequence, expires)| Head { sequence, expires });
-        let index = Index { head, lines: lines.collect() };
+        let head = head.map(|(sequence, expires)| IndexHeader { sequence, expires });
+        let index = RegistryIndex { head, lines: lines.collect() };
         let text = index.write("acme/greet");
-        proptest::prop_assert_eq!(Index::read(text.as_bytes(), "acme/greet"), Ok(index));
+        proptest::prop_assert_eq!(RegistryIndex::read(text.as_bytes(), "acme/greet"), Ok(index));
     }
 }
 
 #[test]
-fn skills_and_hits_are_read_back() {
+fn skills_and_search_results_round_trip() {
     let info = SkillInfo {
         namespace: "acme".parse().expect("a name"),
         name: "greet".parse().expect("a name"),

@@ -14,7 +14,8 @@ use std::convert::Infallible;
 use std::time::Instant;
 
 use prowess_resolve::{
-    Dependency, Limits, MemoryIndex, Options, Range, Release, Request, ResolveError, resolve,
+    Dependency, MemoryIndex, Range, Release, ResolveError, ResolveLimits, ResolveOptions,
+    ResolveRequest, resolve,
 };
 use pubgrub::{
     Dependencies, DependencyProvider, OfflineDependencyProvider, PackageResolutionStatistics,
@@ -29,8 +30,8 @@ const RUNS: usize = 15;
 /// The node of the bare graph that asks for the roots.
 const BARE_ROOT: u64 = u64::MAX;
 
-fn request(number: u64) -> Request {
-    Request {
+fn request(number: u64) -> ResolveRequest {
+    ResolveRequest {
         package: package(number),
         range: Range::any(),
         origin: "the bench".to_owned(),
@@ -38,7 +39,8 @@ fn request(number: u64) -> Request {
     }
 }
 
-const OPTIONS: Options<'_> = Options { locked: &[], published_until: None, limits: Limits::USUAL };
+const OPTIONS: ResolveOptions<'_> =
+    ResolveOptions { locked: &[], published_until: None, limits: ResolveLimits::USUAL };
 
 /// Other skills by their numbers, in ranges.
 type Needs = Vec<(u64, Range)>;
@@ -173,7 +175,7 @@ fn large() {
 
     let index = ours(&registry);
     let bare = bare(&registry);
-    let requests: Vec<Request> = (0..ROOTS).map(request).collect();
+    let requests: Vec<ResolveRequest> = (0..ROOTS).map(request).collect();
     let (mut our_times, mut bare_times, mut free_times) = (Vec::new(), Vec::new(), Vec::new());
     let mut sizes = (0, 0, 0);
     for _ in 0..RUNS {

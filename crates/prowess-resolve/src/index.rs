@@ -10,7 +10,7 @@ use crate::package::Package;
 use crate::range::Range;
 
 /// A source of releases.
-pub trait Index {
+pub trait ReleaseIndex {
     /// The error of a lookup.
     type Error: std::error::Error + 'static;
 
@@ -80,7 +80,7 @@ impl MemoryIndex {
     }
 }
 
-impl Index for MemoryIndex {
+impl ReleaseIndex for MemoryIndex {
     type Error = Infallible;
 
     fn releases(&self, package: &Package) -> Result<Cow<'_, [Release]>, Infallible> {

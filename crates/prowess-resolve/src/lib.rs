@@ -1,13 +1,13 @@
 //! Dependency resolution: which versions of which skills to install, in which order, or why there
 //! is no solution.
 //!
-//! Pure: requests, locked versions and an [`Index`] in, a [`Resolution`] or an explanation out.
+//! Pure: requests, locked versions and an [`ReleaseIndex`] in, a [`Resolution`] or an explanation out.
 //! Nothing here reads a file, the clock or the network, and the same input gives the same result on
 //! every machine.
 //!
 //! ```
 //! use prowess_resolve::{
-//!     Dependency, Limits, MemoryIndex, Options, Package, Range, Release, Request, resolve,
+//!     Dependency, ResolveLimits, MemoryIndex, ResolveOptions, Package, Range, Release, ResolveRequest, resolve,
 //! };
 //!
 //! let registry = |name: &str| Package::new("registry.example", name);
@@ -16,13 +16,13 @@
 //! let needs_auth = Dependency { package: registry("auth"), range: Range::parse("^1.0.0")? };
 //! index.add(registry("mail"), Release::new("2.0.0".parse()?).needs(needs_auth));
 //!
-//! let request = Request {
+//! let request = ResolveRequest {
 //!     package: registry("mail"),
 //!     range: Range::any(),
 //!     origin: "the command line".to_owned(),
 //!     allow_experimental: false,
 //! };
-//! let options = Options { locked: &[], published_until: None, limits: Limits::USUAL };
+//! let options = ResolveOptions { locked: &[], published_until: None, limits: ResolveLimits::USUAL };
 //! let resolution = resolve(&index, &[request], &options)?;
 //! let order: Vec<String> = resolution.skills.iter().map(|skill| skill.package.name().to_owned()).collect();
 //! assert_eq!(order, ["auth", "mail"]);
@@ -40,7 +40,7 @@ mod solver;
 mod work;
 
 pub use error::{Conflict, ResolveError};
-pub use index::{Dependency, Index, MemoryIndex, Release};
+pub use index::{Dependency, MemoryIndex, Release, ReleaseIndex};
 pub use package::Package;
 pub use range::{Range, comparable};
-pub use resolve::{Limits, Options, Request, Resolution, Resolved, resolve};
+pub use resolve::{Resolution, ResolveLimits, ResolveOptions, ResolveRequest, Resolved, resolve};

@@ -12,9 +12,9 @@ use pubgrub::{DerivationTree, External, Ranges};
 use semver::Version;
 
 use crate::error::Conflict;
-use crate::index::Index;
+use crate::index::ReleaseIndex;
 use crate::range::Range;
-use crate::solver::{Barred, Entry, Node, Solver};
+use crate::solver::{Exclusion, Node, SkillEntry, Solver};
 use crate::work::Versions;
 
 type Proof = DerivationTree<Node, Versions, Infallible>;
@@ -22,7 +22,7 @@ type Proof = DerivationTree<Node, Versions, Infallible>;
 /// Maximum length of an untrusted text in a line, in characters.
 const MOST_CHARACTERS: usize = 80;
 
-pub(crate) fn explain<I: Index>(solver: &Solver<'_, I>, proof: Proof) -> Conflict {
+pub(crate) fn explain<I: ReleaseIndex>(solver: &Solver<'_, I>, proof: Proof) -> Conflict {
     let requirements = in_reading_order(requirements(solver, proof));
     let mut facts: Vec<String> =
         requirements.iter().map(|requirement| requirement.sentence(solver)).collect();
@@ -70,7 +70,7 @@ struct Requirement {
 }
 
 impl Requirement {
-    fn sentence<I: Index>(&self, solver: &Solver<'_, I>) -> String {
+    fn sentence<I: ReleaseIndex>(&self, solver: &Solver<'_, I>) -> String {
         let target = solver.entry(self.target);
         let wanted = match self.text.as_str() {
             "" => format!("`{}`", target.package),
@@ -99,7 +99,7 @@ impl Requirement {
 
 /// The requirements at the leaves of a proof. Iterative, because the depth of the proof is
 /// untrusted; a shared part is visited after its last user.
-fn requirements<I: Index>(solver: &Solver<'_, I>, proof: Proof) -> Vec<Requirement> {
+fn requirements<I: ReleaseIndex>(solver: &Solver<'_, I>, proof: Proof) -> Vec<Requirement> {
     let mut edges: BTreeMap<(Node, u32), Ranges<Version>> = BTreeMap::new();
     let mut open = vec![Arc::new(proof)];
     while let Some(part) = open.pop() {
@@ -203,7 +203,7 @@ struct Clash {
     hint: String,
 }
 
-fn clash<I: Index>(
+fn clash<I: ReleaseIndex>(
     solver: &Solver<'_, I>,
     target: u32,
     requirements: &[Requirement],
@@ -279,28 +279,28 @@ fn clash<I: Index>(
 
 /// Why releases are excluded, in singular and plural, and what to do about it; the first that
 /// applies becomes the hint.
-const REASONS: [(Barred, &str, &str, &str); 4] = [
+const REASONS: [(Exclusion, &str, &str, &str); 4] = [
     (
-        Barred::Experimental,
+        Exclusion::Experimental,
         // GAIA §4.3
         "is experimental, which is never installed unless requested by name",
         "are experimental, which are never installed unless requested by name",
         "request `NAME` itself, and allow experimental skills",
     ),
     (
-        Barred::TooYoung,
+        Exclusion::TooYoung,
         "is newer than the minimum release age",
         "are newer than the minimum release age",
         "wait, or lower the minimum release age",
     ),
     (
-        Barred::NoTime,
+        Exclusion::NoTime,
         "has no publication date, and may be too new",
         "have no publication date, and may be too new",
         "set the minimum release age to zero, if you trust `NAME`",
     ),
     (
-        Barred::Yanked,
+        Exclusion::Yanked,
         "is yanked",
         "are yanked",
         "request another range, or ask the publisher of `NAME` for a new release",
@@ -308,8 +308,8 @@ const REASONS: [(Barred, &str, &str, &str); 4] = [
 ];
 
 fn some_candidates(
-    entry: &Entry<'_>,
-    which: impl Fn(&Version, Option<Barred>) -> bool,
+    entry: &SkillEntry<'_>,
+    which: impl Fn(&Version, Option<Exclusion>) -> bool,
 ) -> Vec<Version> {
     entry
         .candidates

@@ -6,16 +6,16 @@ use pubgrub::PubGrubError;
 use semver::Version;
 
 use crate::error::ResolveError;
-use crate::index::Index;
+use crate::index::ReleaseIndex;
 use crate::order::{Order, in_order};
 use crate::package::Package;
 use crate::range::Range;
 use crate::report;
-use crate::solver::{NO_VERSION, Node, Solver, Stop};
+use crate::solver::{NO_VERSION, Node, Solver, SolverError};
 
 /// A skill that is requested by name.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct ResolveRequest {
     /// The skill.
     pub package: Package,
     /// The accepted versions.
@@ -29,7 +29,7 @@ pub struct Request {
 
 /// The options of a resolution.
 #[derive(Clone, Copy, Debug)]
-pub struct Options<'a> {
+pub struct ResolveOptions<'a> {
     /// Installed versions. They are kept if the ranges allow it, so that an update changes as
     /// little as possible; and they may be yanked, experimental or new, because the user has
     /// accepted them before.
@@ -38,13 +38,13 @@ pub struct Options<'a> {
     /// publication time.
     pub published_until: Option<u64>,
     /// The limits.
-    pub limits: Limits,
+    pub limits: ResolveLimits,
 }
 
 /// Limits for a hostile index. None of them measures time, so that a resolution gives the same
 /// result on every machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct ResolveLimits {
     /// Maximum number of comparisons of version sets, each weighted by the size of the sets.
     pub work: u64,
     /// Maximum number of packages.
@@ -55,8 +55,8 @@ pub struct Limits {
     pub dependencies: u32,
 }
 
-impl Limits {
-    /// The usual limits; The usual limits; `docs/design` has the measurements.
+impl ResolveLimits {
+    /// The usual limits; `docs/design` has the measurements.
     pub const USUAL: Self =
         Self { work: 10_000_000, packages: 200_000, releases: 10_000, dependencies: 1_000 };
 }
@@ -66,7 +66,7 @@ impl Limits {
 pub struct Resolution {
     /// The skills, each after its dependencies (GAIA §10.3).
     pub skills: Vec<Resolved>,
-    /// The part of [`Limits::work`] that was used.
+    /// The part of [`ResolveLimits::work`] that was used.
     pub work: u64,
 }
 
@@ -88,10 +88,10 @@ pub struct Resolved {
 /// The requested skills get the highest possible versions, earlier requests first; their
 /// dependencies get the highest of the remaining versions. `docs/design` has the rules about
 /// pre-releases, yanked, experimental and new releases.
-pub fn resolve<I: Index>(
+pub fn resolve<I: ReleaseIndex>(
     index: &I,
-    requests: &[Request],
-    options: &Options<'_>,
+    requests: &[ResolveRequest],
+    options: &ResolveOptions<'_>,
 ) -> Result<Resolution, ResolveError<I::Error>> {
     let solver = Solver::new(index, requests, options);
     let solution = match pubgrub::resolve(&solver, Node::Root, NO_VERSION) {
@@ -117,23 +117,26 @@ pub fn resolve<I: Index>(
     Ok(resolution)
 }
 
-fn stopped<E: std::error::Error + 'static>(stop: Stop<E>, limits: &Limits) -> ResolveError<E> {
+fn stopped<E: std::error::Error + 'static>(
+    stop: SolverError<E>,
+    limits: &ResolveLimits,
+) -> ResolveError<E> {
     match stop {
-        Stop::Index { package, source } => ResolveError::Index { package, source },
-        Stop::Packages => ResolveError::TooManyPackages { most: limits.packages },
-        Stop::Releases { package, count } => {
+        SolverError::Index { package, source } => ResolveError::Index { package, source },
+        SolverError::Packages => ResolveError::TooManyPackages { most: limits.packages },
+        SolverError::Releases { package, count } => {
             ResolveError::TooManyReleases { package, count, most: limits.releases }
         }
-        Stop::Dependencies { package, version, count } => {
+        SolverError::Dependencies { package, version, count } => {
             ResolveError::TooManyDependencies { package, version, count, most: limits.dependencies }
         }
-        Stop::Work => ResolveError::OutOfWork { most: limits.work },
+        SolverError::Work => ResolveError::OutOfWork { most: limits.work },
     }
 }
 
-fn listed<I: Index>(
+fn listed<I: ReleaseIndex>(
     solver: &Solver<'_, I>,
-    requests: &[Request],
+    requests: &[ResolveRequest],
     chosen: &HashMap<u32, Version>,
 ) -> Result<Resolution, ResolveError<I::Error>> {
     let mut skills: Vec<Resolved> = chosen
@@ -179,7 +182,7 @@ fn listed<I: Index>(
 /// Rejects two skills of the same name from different sources: a skill is installed under its name
 /// (attack registry-A9).
 fn one_source_each<E: std::error::Error + 'static>(
-    requests: &[Request],
+    requests: &[ResolveRequest],
     resolution: &Resolution,
 ) -> Result<(), ResolveError<E>> {
     let mut by_name: BTreeMap<&str, &Package> = BTreeMap::new();

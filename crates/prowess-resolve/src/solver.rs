@@ -12,10 +12,10 @@ use std::rc::Rc;
 use pubgrub::{Dependencies, DependencyProvider, PackageResolutionStatistics, Ranges};
 use semver::{BuildMetadata, Prerelease, Version};
 
-use crate::index::{Index, Release};
+use crate::index::{Release, ReleaseIndex};
 use crate::package::Package;
 use crate::range::{Range, comparable};
-use crate::resolve::{Options, Request};
+use crate::resolve::{ResolveOptions, ResolveRequest};
 use crate::work::{self, Versions};
 
 /// The version of nodes that are not skills.
@@ -42,7 +42,7 @@ impl fmt::Display for Node {
 
 /// Why a release is excluded, whatever the ranges say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Barred {
+pub(crate) enum Exclusion {
     Yanked,
     Experimental,
     TooYoung,
@@ -54,11 +54,11 @@ pub(crate) struct Candidate {
     /// Without build metadata.
     pub(crate) version: Version,
     release: usize,
-    pub(crate) barred: Option<Barred>,
+    pub(crate) barred: Option<Exclusion>,
 }
 
 /// A skill that was looked up.
-pub(crate) struct Entry<'a> {
+pub(crate) struct SkillEntry<'a> {
     pub(crate) package: Package,
     releases: Cow<'a, [Release]>,
     /// Candidates in ascending order, without duplicates.
@@ -74,7 +74,7 @@ pub(crate) struct Entry<'a> {
 
 /// Why solving was aborted.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Stop<E: std::error::Error + 'static> {
+pub(crate) enum SolverError<E: std::error::Error + 'static> {
     #[error("the index failed")]
     Index { package: Package, source: E },
     #[error("too many packages")]
@@ -88,21 +88,25 @@ pub(crate) enum Stop<E: std::error::Error + 'static> {
 }
 
 /// The releases of the nodes, looked up on demand.
-pub(crate) struct Solver<'a, I: Index> {
+pub(crate) struct Solver<'a, I: ReleaseIndex> {
     index: &'a I,
-    pub(crate) requests: &'a [Request],
-    options: &'a Options<'a>,
+    pub(crate) requests: &'a [ResolveRequest],
+    options: &'a ResolveOptions<'a>,
     locked: HashMap<&'a Package, &'a Version>,
     /// The requests for each package, by index.
     asked: HashMap<&'a Package, Vec<u32>>,
     ids: RefCell<HashMap<Package, u32>>,
-    entries: RefCell<Vec<Rc<Entry<'a>>>>,
+    entries: RefCell<Vec<Rc<SkillEntry<'a>>>>,
     /// The work counter at the start.
     start: u64,
 }
 
-impl<'a, I: Index> Solver<'a, I> {
-    pub(crate) fn new(index: &'a I, requests: &'a [Request], options: &'a Options<'a>) -> Self {
+impl<'a, I: ReleaseIndex> Solver<'a, I> {
+    pub(crate) fn new(
+        index: &'a I,
+        requests: &'a [ResolveRequest],
+        options: &'a ResolveOptions<'a>,
+    ) -> Self {
         let mut asked: HashMap<&Package, Vec<u32>> = HashMap::new();
         for (at, request) in (0_u32..).zip(requests) {
             asked.entry(&request.package).or_default().push(at);
@@ -124,7 +128,7 @@ impl<'a, I: Index> Solver<'a, I> {
         work::done() - self.start
     }
 
-    pub(crate) fn entry(&self, id: u32) -> Rc<Entry<'a>> {
+    pub(crate) fn entry(&self, id: u32) -> Rc<SkillEntry<'a>> {
         Rc::clone(&self.entries.borrow()[id as usize])
     }
 
@@ -134,13 +138,13 @@ impl<'a, I: Index> Solver<'a, I> {
     }
 
     /// The id of a package, which is looked up the first time.
-    fn id(&self, package: &Package) -> Result<u32, Stop<I::Error>> {
+    fn id(&self, package: &Package) -> Result<u32, SolverError<I::Error>> {
         if let Some(id) = self.known(package) {
             return Ok(id);
         }
-        let id = u32::try_from(self.entries.borrow().len()).map_err(|_| Stop::Packages)?;
+        let id = u32::try_from(self.entries.borrow().len()).map_err(|_| SolverError::Packages)?;
         if id >= self.options.limits.packages {
-            return Err(Stop::Packages);
+            return Err(SolverError::Packages);
         }
         let entry = Rc::new(self.look_up(package)?);
         self.entries.borrow_mut().push(entry);
@@ -148,13 +152,13 @@ impl<'a, I: Index> Solver<'a, I> {
         Ok(id)
     }
 
-    fn look_up(&self, package: &Package) -> Result<Entry<'a>, Stop<I::Error>> {
+    fn look_up(&self, package: &Package) -> Result<SkillEntry<'a>, SolverError<I::Error>> {
         let releases = self
             .index
             .releases(package)
-            .map_err(|source| Stop::Index { package: package.clone(), source })?;
+            .map_err(|source| SolverError::Index { package: package.clone(), source })?;
         if releases.len() > self.options.limits.releases as usize {
-            return Err(Stop::Releases { package: package.clone(), count: releases.len() });
+            return Err(SolverError::Releases { package: package.clone(), count: releases.len() });
         }
         let locked = self.locked.get(package).copied();
         let locked_version = locked.map(comparable);
@@ -171,18 +175,18 @@ impl<'a, I: Index> Solver<'a, I> {
                 return None;
             }
             if release.yanked {
-                return Some(Barred::Yanked);
+                return Some(Exclusion::Yanked);
             }
             // GAIA §4.3: it must be requested explicitly; being a dependency of an agent is not
             // enough.
             if release.experimental && !allow_experimental {
-                return Some(Barred::Experimental);
+                return Some(Exclusion::Experimental);
             }
             let until = self.options.published_until?;
             match release.published {
                 Some(published) if published <= until => None,
-                Some(_) => Some(Barred::TooYoung),
-                None => Some(Barred::NoTime),
+                Some(_) => Some(Exclusion::TooYoung),
+                None => Some(Exclusion::NoTime),
             }
         };
         let mut candidates: Vec<Candidate> = releases
@@ -204,10 +208,10 @@ impl<'a, I: Index> Solver<'a, I> {
         });
         candidates.dedup_by(|later, earlier| later.version == earlier.version);
         let only_trials = candidates.iter().all(|candidate| {
-            !candidate.version.pre.is_empty() || candidate.barred == Some(Barred::Yanked)
+            !candidate.version.pre.is_empty() || candidate.barred == Some(Exclusion::Yanked)
         });
         let has_trials = !only_trials && candidates.iter().any(|one| !one.version.pre.is_empty());
-        Ok(Entry {
+        Ok(SkillEntry {
             locked: locked_version.filter(|version| {
                 candidates.binary_search_by(|one| one.version.cmp(version)).is_ok()
             }),
@@ -221,11 +225,15 @@ impl<'a, I: Index> Solver<'a, I> {
     }
 
     /// The dependencies of a release, each package once.
-    fn needs(&self, entry: &Entry<'a>, version: &Version) -> Result<Needs, Stop<I::Error>> {
+    fn needs(
+        &self,
+        entry: &SkillEntry<'a>,
+        version: &Version,
+    ) -> Result<Needs, SolverError<I::Error>> {
         let release = entry.release(version).expect("only releases are chosen");
         let count = release.dependencies.len();
         if count > self.options.limits.dependencies as usize {
-            return Err(Stop::Dependencies {
+            return Err(SolverError::Dependencies {
                 package: entry.package.clone(),
                 version: version.clone(),
                 count,
@@ -255,7 +263,7 @@ impl<'a, I: Index> Solver<'a, I> {
 
 type Needs = Vec<(Node, Versions)>;
 
-impl Entry<'_> {
+impl SkillEntry<'_> {
     /// The release of a version.
     pub(crate) fn release(&self, version: &Version) -> Option<&Release> {
         let at = self.candidates.binary_search_by(|one| one.version.cmp(version)).ok()?;
@@ -320,13 +328,13 @@ pub(crate) enum Priority {
     Certain,
 }
 
-impl<I: Index> DependencyProvider for Solver<'_, I> {
+impl<I: ReleaseIndex> DependencyProvider for Solver<'_, I> {
     type P = Node;
     type V = Version;
     type VS = Versions;
     type Priority = Priority;
     type M = Infallible;
-    type Err = Stop<I::Error>;
+    type Err = SolverError<I::Error>;
 
     fn prioritize(
         &self,
@@ -355,7 +363,7 @@ impl<I: Index> DependencyProvider for Solver<'_, I> {
         &self,
         node: &Node,
         range: &Versions,
-    ) -> Result<Option<Version>, Stop<I::Error>> {
+    ) -> Result<Option<Version>, SolverError<I::Error>> {
         let id = match node {
             Node::Root | Node::Request(_) => return Ok(Some(NO_VERSION)),
             Node::Skill(id) => *id,
@@ -371,7 +379,7 @@ impl<I: Index> DependencyProvider for Solver<'_, I> {
         &self,
         node: &Node,
         version: &Version,
-    ) -> Result<Dependencies<Node, Versions, Infallible>, Stop<I::Error>> {
+    ) -> Result<Dependencies<Node, Versions, Infallible>, SolverError<I::Error>> {
         let needs: Needs = match node {
             Node::Root => (0_u32..)
                 .zip(self.requests)
@@ -387,7 +395,7 @@ impl<I: Index> DependencyProvider for Solver<'_, I> {
         Ok(Dependencies::Available(needs.into_iter().collect()))
     }
 
-    fn should_cancel(&self) -> Result<(), Stop<I::Error>> {
-        if self.work() > self.options.limits.work { Err(Stop::Work) } else { Ok(()) }
+    fn should_cancel(&self) -> Result<(), SolverError<I::Error>> {
+        if self.work() > self.options.limits.work { Err(SolverError::Work) } else { Ok(()) }
     }
 }

@@ -1,20 +1,20 @@
-//! How long it takes to run `true`: bare, in a sandbox, in a prepared sandbox, and under bubblewrap where it is
-//! installed. Prints a name and the median in microseconds per line; `cargo xtask bench run` makes ratios of them.
+//! Measures how long it takes to run `true`: without a sandbox, in a sandbox, in a prepared sandbox, and with bubblewrap
+//! if it is installed. Prints a name and the median in microseconds per line; `cargo xtask bench run` computes the ratios.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use prowess_sandbox::{Input, Observer, Prepared, Spec, Stream, run};
+use prowess_sandbox::{Input, Observer, OutputStream, PreparedSandbox, Spec, run};
 
-/// Enough for a steady median.
+/// Enough for a stable median.
 const RUNS: usize = 500;
 const WARM_UP_RUNS: usize = 20;
 const PROGRAM: &str = "/bin/true";
 
-struct Deaf;
+struct NoOutput;
 
-impl Observer for Deaf {
-    fn output(&mut self, _: Stream, _: &[u8]) {}
+impl Observer for NoOutput {
+    fn output(&mut self, _: OutputStream, _: &[u8]) {}
 }
 
 type Error = Box<dyn std::error::Error>;
@@ -22,21 +22,21 @@ type Error = Box<dyn std::error::Error>;
 fn bare() -> Result<Duration, Error> {
     let started = Instant::now();
     let output = Command::new(PROGRAM).stdin(Stdio::null()).output()?;
-    assert!(output.status.success(), "`true` is true");
+    assert!(output.status.success(), "`true` exits with 0");
     Ok(started.elapsed())
 }
 
 fn cold() -> Result<Duration, Error> {
     let started = Instant::now();
-    run(Spec::new(PROGRAM), &mut Deaf)?;
+    run(Spec::new(PROGRAM), &mut NoOutput)?;
     Ok(started.elapsed())
 }
 
 fn prepared() -> Result<Duration, Error> {
-    let mut prepared = Prepared::new(Spec::new(PROGRAM))?;
+    let mut prepared = PreparedSandbox::new(Spec::new(PROGRAM))?;
     prepared.ready()?;
     let started = Instant::now();
-    prepared.start(&[], &[], Input::Empty)?.wait(&mut Deaf)?;
+    prepared.start(&[], &[], Input::Empty)?.wait(&mut NoOutput)?;
     Ok(started.elapsed())
 }
 
@@ -66,7 +66,7 @@ fn main() -> Result<(), Error> {
     if bubblewrap().is_ok() {
         measures.push(("bwrap", bubblewrap, Vec::new()));
     }
-    // Taking turns spreads whatever else the machine does over all of them.
+    // Taking turns spreads the other load of the machine over all of them.
     for turn in 0..WARM_UP_RUNS + RUNS {
         for (_, measure, times) in &mut measures {
             let time = measure()?;

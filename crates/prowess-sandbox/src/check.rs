@@ -2,8 +2,8 @@
 
 use std::path::{Component, Path};
 
-use crate::error::Error;
-use crate::spec::{Access, Spec};
+use crate::error::SandboxError;
+use crate::spec::{FileAccess, Spec};
 
 /// Whether a path is absolute and has no `.` or `..`.
 pub(crate) fn is_plain(path: &Path) -> bool {
@@ -14,17 +14,17 @@ pub(crate) fn is_plain(path: &Path) -> bool {
 }
 
 /// Refuses an image that the program could replace (attack sandbox-B11).
-pub(crate) fn refuse_writable(spec: &Spec, image: &Path) -> Result<(), Error> {
+pub(crate) fn refuse_writable(spec: &Spec, image: &Path) -> Result<(), SandboxError> {
     let writable = spec
         .files
         .iter()
-        .any(|grant| grant.access == Access::Write && image.starts_with(&grant.path));
+        .any(|grant| grant.access == FileAccess::Write && image.starts_with(&grant.path));
     let protected = spec
         .files
         .iter()
-        .any(|grant| grant.access != Access::Write && image.starts_with(&grant.path));
+        .any(|grant| grant.access != FileAccess::Write && image.starts_with(&grant.path));
     if writable && !protected {
-        return Err(Error::NotExecutable {
+        return Err(SandboxError::NotExecutable {
             path: image.to_owned(),
             reason: "it is in a folder that the run may write to, so it could be replaced"
                 .to_owned(),

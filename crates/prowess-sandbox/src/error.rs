@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// A run that did not start.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum SandboxError {
     /// The program does not exist (GIB §9.3).
     #[error("`{}` was not found", .0.display())]
     NotFound(PathBuf),

@@ -6,8 +6,6 @@
 //! weaker isolation. See `docs/design/sandbox.md`.
 
 mod check;
-#[cfg(any(test, not(any(target_os = "linux", target_os = "macos"))))]
-mod elsewhere;
 mod error;
 #[cfg(target_os = "linux")]
 mod linux;
@@ -16,17 +14,21 @@ mod output;
 mod pattern;
 mod probe;
 mod spec;
+#[cfg(any(test, not(any(target_os = "linux", target_os = "macos"))))]
+mod unsupported;
 
-#[cfg(not(any(target_os = "linux", target_os = "macos")))]
-pub use elsewhere::{Canceller, Prepared, Sandbox, counts_memory, probe, run, warm_up};
-pub use error::Error;
+pub use error::SandboxError;
 #[cfg(target_os = "linux")]
-pub use linux::{Canceller, Prepared, Sandbox, counts_memory, probe, run, warm_up};
+pub use linux::{Canceller, PreparedSandbox, Sandbox, has_memory_accounting, probe, run, warm_up};
 #[cfg(target_os = "macos")]
-pub use macos::{Canceller, Prepared, Sandbox, counts_memory, probe, run, warm_up};
-pub use output::{Capture, Captured, HEAD, TAIL};
-pub use probe::{Layer, Probe, State};
+pub use macos::{Canceller, PreparedSandbox, Sandbox, has_memory_accounting, probe, run, warm_up};
+pub use output::{Capture, Captured, OUTPUT_HEAD_BYTES, OUTPUT_TAIL_BYTES};
+pub use probe::{Layer, LayerState, Probe};
 pub use spec::{
-    Access, Discarded, Ended, FileGrant, HardLinks, How, Input, Limits, Network, Observer, Spec,
-    Stream, SyntheticFile, Written,
+    Discarded, ExitReason, FileAccess, FileGrant, HardLinks, Input, Network, Observer,
+    OutputStream, SandboxLimits, SandboxOutcome, Spec, SyntheticFile, WriteLimit,
+};
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+pub use unsupported::{
+    Canceller, PreparedSandbox, Sandbox, has_memory_accounting, probe, run, warm_up,
 };

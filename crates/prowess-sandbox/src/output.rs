@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 /// Bytes kept from the beginning (GIB §4.2).
-pub const HEAD: usize = 2048;
+pub const OUTPUT_HEAD_BYTES: usize = 2048;
 /// Bytes kept from the end (GIB §4.2).
-pub const TAIL: usize = 2048;
+pub const OUTPUT_TAIL_BYTES: usize = 2048;
 
 /// Captures output of any length and keeps its beginning and end.
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ pub struct Captured {
     /// The text, with a line that counts the omitted bytes. Invalid UTF-8 is replaced (NEG-8).
     pub text: String,
     /// The number of omitted bytes.
-    pub left_out: u64,
+    pub omitted: u64,
     /// Whether the kept bytes were UTF-8, ignoring characters split by the limits.
     pub is_utf8: bool,
     /// The total number of bytes.
@@ -32,12 +32,12 @@ impl Capture {
     /// Adds a chunk.
     pub fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
-        let room = HEAD.saturating_sub(self.head.len()).min(bytes.len());
+        let room = OUTPUT_HEAD_BYTES.saturating_sub(self.head.len()).min(bytes.len());
         let (first, rest) = bytes.split_at(room);
         self.head.extend_from_slice(first);
         // Only the last bytes of a long chunk are kept.
-        let rest = &rest[rest.len().saturating_sub(TAIL)..];
-        let excess = (self.tail.len() + rest.len()).saturating_sub(TAIL);
+        let rest = &rest[rest.len().saturating_sub(OUTPUT_TAIL_BYTES)..];
+        let excess = (self.tail.len() + rest.len()).saturating_sub(OUTPUT_TAIL_BYTES);
         self.tail.drain(..excess);
         self.tail.extend(rest);
     }
@@ -52,18 +52,18 @@ impl Capture {
             bytes.extend(tail);
             let is_utf8 = std::str::from_utf8(&bytes).is_ok();
             let text = String::from_utf8_lossy(&bytes).into_owned();
-            return Captured { text, left_out: 0, is_utf8, total };
+            return Captured { text, omitted: 0, is_utf8, total };
         }
         let head = &self.head[..whole_characters(&self.head)];
         let tail = &tail[continuation_bytes(&tail)..];
-        let left_out = total - (head.len() + tail.len()) as u64;
+        let omitted = total - (head.len() + tail.len()) as u64;
         let is_utf8 = std::str::from_utf8(head).is_ok() && std::str::from_utf8(tail).is_ok();
         let text = format!(
-            "{}\n... [truncated {left_out} bytes] ...\n{}",
+            "{}\n... [truncated {omitted} bytes] ...\n{}",
             String::from_utf8_lossy(head),
             String::from_utf8_lossy(tail)
         );
-        Captured { text, left_out, is_utf8, total }
+        Captured { text, omitted, is_utf8, total }
     }
 }
 
@@ -106,16 +106,16 @@ mod tests {
     }
 
     #[test]
-    fn exactly_the_limit_is_kept_whole() {
+    fn output_of_exactly_the_limit_is_kept() {
         // GIB-4.2-2
         let text = "x".repeat(4096);
         let kept = captured(&[text.as_bytes()]);
-        assert_eq!((kept.text, kept.left_out), (text, 0));
-        assert_eq!(captured(&["x".repeat(4097).as_bytes()]).left_out, 1);
+        assert_eq!((kept.text, kept.omitted), (text, 0));
+        assert_eq!(captured(&["x".repeat(4097).as_bytes()]).omitted, 1);
     }
 
     #[test]
-    fn the_two_ends_are_kept() {
+    fn the_beginning_and_the_end_are_kept() {
         // GIB-4.2-1
         let lines: Vec<String> = (1..=3000).map(|number| number.to_string()).collect();
         let text = lines.join("\n") + "\n";
@@ -134,11 +134,11 @@ mod tests {
         let kept = captured(&[text.as_bytes()]);
         assert!(kept.is_utf8);
         assert!(!kept.text.contains('\u{fffd}'), "{}", kept.text);
-        assert_eq!(kept.left_out, 6001 - 2047 - 2048);
+        assert_eq!(kept.omitted, 6001 - 2047 - 2048);
     }
 
     #[test]
-    fn other_bytes_are_flagged() {
+    fn invalid_utf8_is_flagged() {
         // NEG-8
         let kept = captured(&[b"ok \xff\xfe ok"]);
         assert_eq!((kept.text.as_str(), kept.is_utf8), ("ok \u{fffd}\u{fffd} ok", false));
@@ -146,7 +146,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pieces_do_not_matter(text in "\\PC{0,6000}", cut in 1_usize..5000) {
+        fn chunks_do_not_change_the_output(text in "\\PC{0,6000}", cut in 1_usize..5000) {
             let whole = captured(&[text.as_bytes()]);
             let pieces: Vec<&[u8]> = text.as_bytes().chunks(cut).collect();
             prop_assert_eq!(&captured(&pieces), &whole);

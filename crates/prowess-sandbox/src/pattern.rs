@@ -6,7 +6,7 @@ use std::path::Path;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 /// Maximum depth below a granted folder.
-pub(crate) const MOST_DEPTH: usize = 64;
+pub(crate) const MAX_DEPTH: usize = 64;
 
 /// The patterns of a granted folder.
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ impl Patterns {
             let named = pattern.split('/').take_while(|part| !part.contains(['*', '?', '{']));
             starts.push(own.chain(named.map(str::to_owned)).collect());
             depth = depth.max(if pattern.contains("**") {
-                MOST_DEPTH
+                MAX_DEPTH
             } else {
                 folder.components().count() + pattern.matches('/').count()
             });
@@ -62,7 +62,7 @@ impl Patterns {
 
     /// Whether something in a folder, relative to the granted one, could match. May return true in
     /// vain, but never false wrongly.
-    pub(crate) fn reach_into(&self, folder: &Path) -> bool {
+    pub(crate) fn may_match_in(&self, folder: &Path) -> bool {
         // `new/**` need not scan the rest of a large project.
         let on_the_way = |start: &Vec<String>| {
             folder.iter().zip(start).all(|(part, named)| part == named.as_str())

@@ -10,7 +10,7 @@ pub struct Probe {
 impl Probe {
     /// Whether programs can be run.
     pub fn is_enforceable(&self) -> bool {
-        self.layers.iter().all(|layer| layer.state != State::Missing)
+        self.layers.iter().all(|layer| layer.state != LayerState::Missing)
     }
 }
 
@@ -20,7 +20,7 @@ pub struct Layer {
     /// Its name.
     pub name: &'static str,
     /// Whether it is enforced.
-    pub state: State,
+    pub state: LayerState,
     /// What was found, in a few words.
     pub detail: String,
     /// What to do about it.
@@ -29,7 +29,7 @@ pub struct Layer {
 
 /// Whether a layer is enforced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum LayerState {
     /// The kernel enforces it.
     Enforced,
     /// Best effort without support of the kernel.

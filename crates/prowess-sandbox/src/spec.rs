@@ -26,13 +26,13 @@ pub struct Spec {
     pub synthetic: Vec<SyntheticFile>,
     /// Other images that may be executed, as absolute paths of the host.
     pub programs: Vec<PathBuf>,
-    /// Folders that programs need to run, such as a language's library: read-only, and nothing in them is executable
-    /// unless named in `programs`.
+    /// Folders that programs need to run, such as a language's library: read-only, and not executable
+    /// except for images in `programs`.
     pub support: Vec<PathBuf>,
     /// Network access.
     pub network: Network,
     /// Resource limits.
-    pub limits: Limits,
+    pub limits: SandboxLimits,
     /// Standard input.
     pub input: Input,
     /// Descriptors that the program gets as 3, 4, …: private channels.
@@ -54,7 +54,7 @@ impl Spec {
             programs: Vec::new(),
             support: Vec::new(),
             network: Network::None,
-            limits: Limits::default(),
+            limits: SandboxLimits::default(),
             input: Input::Empty,
             #[cfg(unix)]
             descriptors: Vec::new(),
@@ -68,7 +68,7 @@ pub struct FileGrant {
     /// An absolute path without `.`, `..` or symbolic links; inside it has the same path.
     pub path: PathBuf,
     /// The granted access.
-    pub access: Access,
+    pub access: FileAccess,
     /// Only files that match below `path`, such as `*.csv`: `*` and `?` stay within a name, `**`
     /// matches folders, `{a,b}` either. Everything below if absent.
     ///
@@ -84,7 +84,7 @@ pub struct FileGrant {
 
 /// Access to files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Access {
+pub enum FileAccess {
     /// Reading.
     Read,
     /// Reading and executing: scripts of a skill.
@@ -93,14 +93,14 @@ pub enum Access {
     Write,
 }
 
-/// How to treat files that are hard-linked outside a writable folder, through which the program
-/// could change a file that is not granted (attack sandbox-A08). Package managers create such links
-/// from their caches.
+/// How to treat files that are hard-linked outside a writable folder. The program could change a
+/// file that is not granted through them (attack sandbox-A08), but package managers create such
+/// links from their caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HardLinks {
-    /// The run is refused with [`crate::Error::HardLink`].
+    /// The run is refused with [`crate::SandboxError::HardLink`].
     Refuse,
-    /// The run may write them, and [`Ended::shared`] names them.
+    /// The run may write them, and [`SandboxOutcome::hard_linked`] names them.
     Report,
 }
 
@@ -125,7 +125,7 @@ pub enum Network {
 
 /// Resource limits of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct SandboxLimits {
     /// Wall-clock time until SIGTERM.
     pub time: Duration,
     /// Grace period from SIGTERM to SIGKILL (R21).
@@ -148,7 +148,7 @@ pub struct Limits {
     pub written_entries: u64,
 }
 
-impl Default for Limits {
+impl Default for SandboxLimits {
     fn default() -> Self {
         Self {
             time: Duration::from_secs(30),
@@ -176,7 +176,7 @@ pub enum Input {
 
 /// The stream of a piece of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stream {
+pub enum OutputStream {
     /// Standard output.
     Output,
     /// Standard error.
@@ -186,36 +186,36 @@ pub enum Stream {
 /// Receives the events of a running program.
 pub trait Observer {
     /// A chunk of output; chunks may split characters.
-    fn output(&mut self, stream: Stream, bytes: &[u8]);
+    fn output(&mut self, stream: OutputStream, bytes: &[u8]);
     /// The listeners of [`Network::Listeners`], in the order of ports, before the program starts.
     fn listeners(&mut self, listeners: Vec<TcpListener>) {
         drop(listeners);
     }
 }
 
-/// How a run ended.
+/// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ended {
-    /// How it ended.
-    pub how: How,
+pub struct SandboxOutcome {
+    /// Why it ended.
+    pub exit: ExitReason,
     /// The duration of the program.
     pub duration: Duration,
     /// Discarded files of write grants with a pattern, with the reason; at most 100.
     pub discarded: Vec<Discarded>,
     /// Symbolic links that the run has created in writable folders and that point outside; at most
     /// 100. They are neither followed nor removed.
-    pub planted: Vec<PathBuf>,
+    pub outside_links: Vec<PathBuf>,
     /// Files in writable folders that are hard-linked outside, see [`HardLinks::Report`]; at most
     /// 100.
-    pub shared: Vec<PathBuf>,
+    pub hard_linked: Vec<PathBuf>,
     /// Whether writable folders were too large to scan (20,000 entries together) or were moved, so
-    /// that `planted` and `shared` are incomplete.
-    pub unswept: bool,
+    /// that `outside_links` and `hard_linked` are incomplete.
+    pub scan_incomplete: bool,
 }
 
-/// How a run ended.
+/// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
+pub enum ExitReason {
     /// The program exited with this code.
     Exited(i32),
     /// A signal that the supervisor did not send.
@@ -229,15 +229,15 @@ pub enum How {
     /// The output limit.
     TooMuchOutput,
     /// A limit of what may be added to granted folders.
-    TooMuchWritten(Written),
+    TooMuchWritten(WriteLimit),
 }
 
-/// The limit that a run has exceeded.
+/// The limit on writable folders that a run has exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Written {
-    /// More than this number, see [`Limits::written_bytes`].
+pub enum WriteLimit {
+    /// More than this number, see [`SandboxLimits::written_bytes`].
     Bytes(u64),
-    /// More than this number, see [`Limits::written_entries`].
+    /// More than this number, see [`SandboxLimits::written_entries`].
     Entries(u64),
     /// The filesystem of a granted folder is nearly full, whatever the cause.
     Disk,

@@ -1,9 +1,9 @@
-//! Placeholders that a program gets instead of secrets.
+//! Placeholders that a program gets replacement of secrets.
 
-use crate::secret::{LONGEST, Secret};
+use crate::secret::{MAX_SECRET_BYTES, Secret};
 
 /// Minimum number of random characters in a placeholder, so that it never occurs by chance.
-pub const FEWEST_RANDOM: usize = 8;
+pub const MIN_RANDOM_CHARACTERS: usize = 8;
 
 /// A random text of the same shape as a secret, and the secret it replaces.
 ///
@@ -21,11 +21,11 @@ pub struct Placeholder {
 pub enum PlaceholderError {
     /// Too few letters and digits.
     #[error(
-        "its value has fewer than {FEWEST_RANDOM} letters and digits, which could occur by chance"
+        "its value has fewer than {MIN_RANDOM_CHARACTERS} letters and digits, which could occur by chance"
     )]
     Short,
     /// Too long to search for.
-    #[error("its value is longer than {LONGEST} bytes")]
+    #[error("its value is longer than {MAX_SECRET_BYTES} bytes")]
     Long,
     /// Not allowed in a header.
     #[error(
@@ -39,13 +39,13 @@ impl Placeholder {
     /// value is ignored: files end in a line break.
     pub fn new(secret: &Secret, mut random: impl FnMut() -> u8) -> Result<Self, PlaceholderError> {
         let value = secret.core();
-        if value.len() > LONGEST {
+        if value.len() > MAX_SECRET_BYTES {
             return Err(PlaceholderError::Long);
         }
         if !value.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(PlaceholderError::Character);
         }
-        if value.bytes().filter(u8::is_ascii_alphanumeric).count() < FEWEST_RANDOM {
+        if value.bytes().filter(u8::is_ascii_alphanumeric).count() < MIN_RANDOM_CHARACTERS {
             return Err(PlaceholderError::Short);
         }
         // The placeholder of a hexadecimal key is hexadecimal too.
@@ -61,7 +61,7 @@ impl Placeholder {
         Ok(Self { text, secret: Secret::new(secret.name(), value) })
     }
 
-    /// What the program gets.
+    /// The text that the program gets instead of the secret.
     pub fn text(&self) -> &str {
         &self.text
     }

@@ -1,47 +1,47 @@
 //! Replaces secrets in a stream, independent of chunk boundaries.
 //!
-//! The leftmost secret is replaced, and of several that begin at the same byte the longest. There
-//! are few secrets with some thirty spellings each, so the first two bytes rule out nearly every
+//! The leftmost secret is replaced, and the longest of several that begin at the same byte. There
+//! are few secrets with some thirty encodings each, so the first two bytes rule out nearly every
 //! position. An automaton over all of them was tried: building it took minutes for a key of some
 //! kilobytes, and every start of a tool would wait for it.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use crate::encodings;
 use crate::placeholder::Placeholder;
 use crate::secret::Secret;
-use crate::spellings;
 
-/// A replacement table. Clones share it.
+/// Replaces secrets by a table, which clones share.
 #[derive(Clone, Default)]
 pub struct Replacer(Option<Arc<Table>>);
 
 struct Table {
     /// The patterns, sorted, without duplicates and none shorter than two bytes.
-    wanted: Vec<Vec<u8>>,
+    patterns: Vec<Vec<u8>>,
     /// The replacement of each pattern.
-    instead: Vec<Vec<u8>>,
+    replacements: Vec<Vec<u8>>,
     /// The first two bytes of the patterns.
-    beginnings: Vec<bool>,
+    prefixes: Vec<bool>,
     longest: usize,
 }
 
 impl Replacer {
     /// Replaces each secret with a visible mark: `[redacted: NAME]`.
-    pub fn marks(secrets: &[Secret]) -> Self {
+    pub fn redacting(secrets: &[Secret]) -> Self {
         let pairs = secrets.iter().filter(|secret| secret.is_searchable()).flat_map(|secret| {
             let mark = format!("[redacted: {}]", secret.name());
-            spellings::of(secret.core()).into_iter().map(move |spelling| (spelling, mark.clone()))
+            encodings::of(secret.core()).into_iter().map(move |encoding| (encoding, mark.clone()))
         });
         Self::of(pairs.collect())
     }
 
     /// Replaces each secret with its placeholder in the same encoding. The length of a stream does
     /// not change.
-    pub fn swaps(placeholders: &[Placeholder]) -> Self {
+    pub fn substituting(placeholders: &[Placeholder]) -> Self {
         let pairs = placeholders.iter().flat_map(|placeholder| {
-            let real = spellings::of(placeholder.secret().reveal_value());
-            real.into_iter().zip(spellings::of(placeholder.text()))
+            let real = encodings::of(placeholder.secret().reveal_value());
+            real.into_iter().zip(encodings::of(placeholder.text()))
         });
         Self::of(pairs.collect())
     }
@@ -50,17 +50,17 @@ impl Replacer {
         // The sort is stable: of two secrets with the same value the first name is used.
         pairs.sort_by(|one, other| one.0.cmp(&other.0));
         pairs.dedup_by(|one, other| one.0 == other.0);
-        let longest = pairs.iter().map(|(wanted, _)| wanted.len()).max();
+        let longest = pairs.iter().map(|(pattern, _)| pattern.len()).max();
         let Some(longest) = longest else { return Self(None) };
-        let (wanted, instead): (Vec<Vec<u8>>, Vec<Vec<u8>>) = pairs
+        let (patterns, replacements): (Vec<Vec<u8>>, Vec<Vec<u8>>) = pairs
             .into_iter()
-            .map(|(wanted, instead)| (wanted.into_bytes(), instead.into_bytes()))
+            .map(|(pattern, replacement)| (pattern.into_bytes(), replacement.into_bytes()))
             .unzip();
-        let mut beginnings = vec![false; 1 << 16];
-        for wanted in &wanted {
-            beginnings[pair(wanted[0], wanted[1])] = true;
+        let mut prefixes = vec![false; 1 << 16];
+        for pattern in &patterns {
+            prefixes[pair(pattern[0], pattern[1])] = true;
         }
-        Self(Some(Arc::new(Table { wanted, instead, beginnings, longest })))
+        Self(Some(Arc::new(Table { patterns, replacements, prefixes, longest })))
     }
 
     /// Whether there is nothing to replace.
@@ -89,8 +89,8 @@ impl Replacer {
     }
 
     /// Starts a stream.
-    pub fn stream(&self) -> Stream {
-        Stream { replacer: self.clone(), held: Vec::new() }
+    pub fn stream(&self) -> ReplacerStream {
+        ReplacerStream { replacer: self.clone(), held: Vec::new() }
     }
 }
 
@@ -103,12 +103,12 @@ impl std::fmt::Debug for Replacer {
 /// A stream that arrives in chunks. The result does not depend on the chunk boundaries.
 ///
 /// It holds back only what may be the beginning of a secret: fewer bytes than the longest pattern.
-pub struct Stream {
+pub struct ReplacerStream {
     replacer: Replacer,
     held: Vec<u8>,
 }
 
-impl Stream {
+impl ReplacerStream {
     /// Takes a chunk and returns the output that is final.
     pub fn push<'b>(&mut self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
         let Some(table) = &self.replacer.0 else { return Cow::Borrowed(bytes) };
@@ -137,10 +137,10 @@ impl Stream {
     }
 }
 
-impl std::fmt::Debug for Stream {
+impl std::fmt::Debug for ReplacerStream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // The held bytes may be part of a secret.
-        f.debug_struct("Stream").field("held", &self.held.len()).finish_non_exhaustive()
+        f.debug_struct("ReplacerStream").field("held", &self.held.len()).finish_non_exhaustive()
     }
 }
 
@@ -152,11 +152,11 @@ enum Rest {
 }
 
 /// A match in a chunk.
-struct Found {
+struct Match {
     start: usize,
     end: usize,
     /// The index of its pattern.
-    which: usize,
+    index: usize,
 }
 
 impl Table {
@@ -171,7 +171,7 @@ impl Table {
                 return open;
             };
             out.extend_from_slice(&bytes[at..found.start]);
-            out.extend_from_slice(&self.instead[found.which]);
+            out.extend_from_slice(&self.replacements[found.index]);
             at = found.end;
             if at > open {
                 open = self.first_open(bytes, at, rest);
@@ -180,23 +180,24 @@ impl Table {
     }
 
     /// The first match at or after `from`, and the longest of several there.
-    fn find(&self, bytes: &[u8], from: usize) -> Option<Found> {
+    fn find(&self, bytes: &[u8], from: usize) -> Option<Match> {
         let pairs = bytes[from..].windows(2).enumerate();
-        let mut starts = pairs.filter(|(_, two)| self.beginnings[pair(two[0], two[1])]);
+        let mut starts = pairs.filter(|(_, two)| self.prefixes[pair(two[0], two[1])]);
         starts.find_map(|(at, two)| {
             let start = from + at;
-            let first = self.wanted.partition_point(|wanted| wanted[..2] < *two);
-            let candidates = self.wanted[first..].iter().take_while(|wanted| wanted[..2] == *two);
+            let first = self.patterns.partition_point(|pattern| pattern[..2] < *two);
+            let candidates =
+                self.patterns[first..].iter().take_while(|pattern| pattern[..2] == *two);
             // They are sorted, so the longest match comes last.
-            let (which, wanted) = candidates
+            let (index, pattern) = candidates
                 .enumerate()
-                .filter(|(_, wanted)| bytes[start..].starts_with(wanted))
+                .filter(|(_, pattern)| bytes[start..].starts_with(pattern))
                 .last()?;
-            Some(Found { start, end: start + wanted.len(), which: first + which })
+            Some(Match { start, end: start + pattern.len(), index: first + index })
         })
     }
 
-    /// The first position from which the rest may be the prefix of a pattern.
+    /// The first position from index the rest may be the prefix of a pattern.
     fn first_open(&self, bytes: &[u8], from: usize, rest: Rest) -> usize {
         if rest == Rest::Nothing {
             return bytes.len();
@@ -208,14 +209,14 @@ impl Table {
     /// Whether these bytes are a proper prefix of a pattern.
     fn begins_longer(&self, bytes: &[u8]) -> bool {
         if let [one, other, ..] = bytes
-            && !self.beginnings[pair(*one, *other)]
+            && !self.prefixes[pair(*one, *other)]
         {
             return false;
         }
         // Patterns with this prefix are adjacent, the prefix itself first.
-        let at = self.wanted.partition_point(|wanted| wanted.as_slice() < bytes);
-        let mut candidates = self.wanted[at..].iter().take(2);
-        candidates.any(|wanted| wanted.len() > bytes.len() && wanted.starts_with(bytes))
+        let at = self.patterns.partition_point(|pattern| pattern.as_slice() < bytes);
+        let mut candidates = self.patterns[at..].iter().take(2);
+        candidates.any(|pattern| pattern.len() > bytes.len() && pattern.starts_with(bytes))
     }
 }
 

@@ -4,10 +4,10 @@ use std::fmt;
 
 /// Minimum length of a value to search for: `true` or `main` in a variable that looks like a key
 /// would mangle all output.
-pub const SHORTEST: usize = 6;
+pub const MIN_SECRET_BYTES: usize = 6;
 /// Maximum length of a value: longer ones can't be found in bounded memory, so the caller has to
 /// reject them.
-pub const LONGEST: usize = 16 * 1024;
+pub const MAX_SECRET_BYTES: usize = 16 * 1024;
 
 /// A value with the name it is known by. It is never shown, not even by `{:?}`.
 #[derive(Clone, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl Secret {
 
     /// Whether it is long enough to search for.
     pub fn is_searchable(&self) -> bool {
-        self.core().len() >= SHORTEST
+        self.core().len() >= MIN_SECRET_BYTES
     }
 }
 

@@ -1,4 +1,4 @@
-//! Where keys come from.
+//! API keys: from a variable or a file.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 
 use prowess_core::{Problem, ProblemKind, system_reason};
 
-/// The most bytes of a key file.
+/// Maximum size of a key file, in bytes.
 const MAX_BYTES: u64 = 16 * 1024;
 
-/// Where a key comes from.
+/// The source of an API key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeySource {
     /// No key is needed.
     None,
-    /// A variable of the process.
+    /// An environment variable.
     Variable {
         /// Its name.
         name: String,
-        /// Whether the provider answers nobody without a key.
+        /// Whether the provider requires a key.
         is_needed: bool,
     },
     /// A file that only its owner can read.
@@ -35,7 +35,7 @@ pub fn read_key_file(path: &Path) -> Result<String, Problem> {
             .advice("write the key to it, and make it readable only by you")
     };
     let mut file = File::open(path).map_err(failed)?;
-    // Checked after opening, so that it can't be another file by then.
+    // Checked after opening, so that the file can't be replaced in between.
     let metadata = file.metadata().map_err(failed)?;
     if !metadata.is_file() {
         return Err(error(format!("the key file `{shown}` is not a file")));

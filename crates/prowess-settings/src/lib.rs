@@ -1,4 +1,4 @@
-//! What several clients read alike: the settings file `config.toml`, variables of the process, and keys.
+//! Settings that several clients share: the file `config.toml`, environment variables, and API keys.
 
 mod key;
 
@@ -14,16 +14,16 @@ pub use key::{KeySource, read_key_file};
 /// The name of the settings file, in the folder for settings.
 pub const CONFIG_FILE: &str = "config.toml";
 
-/// The most bytes of a settings file.
+/// Maximum size of a settings file, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// The value of a variable that is set and not empty.
+/// The trimmed value of an environment variable; `None` if it is not set or empty.
 pub fn variable<'v>(variables: &'v [(String, String)], name: &str) -> Option<&'v str> {
     let found = variables.iter().find(|(known, _)| known == name);
     found.map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
 }
 
-/// The text of a settings file, or nothing if there is none. The error is a lowercase phrase.
+/// Reads a settings file; `None` if it does not exist. The error is a lowercase phrase.
 pub fn read_config(path: &Path) -> Result<Option<String>, String> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -38,7 +38,7 @@ pub fn read_config(path: &Path) -> Result<Option<String>, String> {
     Ok(Some(text))
 }
 
-/// Parses a settings file. The error names the line and never quotes it: somebody may have put a key there.
+/// Parses a settings file. The error names the line without quoting it, because it may contain a key.
 pub fn parse_config(text: &str) -> Result<Table, String> {
     text.parse().map_err(|error: toml::de::Error| {
         let line = error.span().map_or(0, |span| text[..span.start].matches('\n').count() + 1);
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_settings_file_may_be_missing_and_may_not_be_huge() {
+    fn a_settings_file_may_be_missing_but_not_huge() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("config.toml");
         assert_eq!(read_config(&path), Ok(None));

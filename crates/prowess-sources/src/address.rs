@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use prowess_package::digest::Sha256Digest;
-use prowess_package::limits::Limits;
+use prowess_package::limits::PackageLimits;
 use prowess_store::source::{
-    Fetched, Offer, Offers, Pinned, SourceError, SourceErrorKind, declared_name, tree_of_file,
+    FetchedFiles, Offer, Offers, Pinned, SourceError, SourceErrorKind, declared_name, tree_of_file,
 };
 
 use crate::archives::Archives;
@@ -18,14 +18,14 @@ pub(super) const DOWNLOAD: Duration = Duration::from_mins(5);
 /// Fetches single files.
 pub(crate) struct Addresses {
     web: Arc<Web>,
-    limits: Limits,
+    limits: PackageLimits,
     archives: Archives,
     /// The last file: it is offered first and fetched right after that.
     last: Mutex<Option<(String, Vec<u8>)>>,
 }
 
 impl Addresses {
-    pub(crate) fn new(web: Arc<Web>, limits: Limits, archives: Archives) -> Self {
+    pub(crate) fn new(web: Arc<Web>, limits: PackageLimits, archives: Archives) -> Self {
         Self { web, limits, archives, last: Mutex::default() }
     }
 
@@ -42,7 +42,7 @@ impl Addresses {
         Ok(Offers { skills: vec![offer], notes: fetched.notes })
     }
 
-    pub(crate) fn fetch(&self, address: &str, sha256: &str) -> Result<Fetched, SourceError> {
+    pub(crate) fn fetch(&self, address: &str, sha256: &str) -> Result<FetchedFiles, SourceError> {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).take();
         let bytes = match last {
             Some((known, bytes)) if known == sha256 => bytes,

@@ -8,9 +8,9 @@ use std::io::{Cursor, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use prowess_files::whole::{self, WriteOptions};
+use prowess_files::atomic::{self, WriteOptions};
 use prowess_package::digest::Sha256Digest;
-use prowess_package::limits::Limits;
+use prowess_package::limits::PackageLimits;
 use prowess_package::pack::pack;
 use prowess_package::tree::Tree;
 use prowess_package::unpack::{UnpackOptions, unpack_to_memory};
@@ -38,7 +38,7 @@ impl Archives {
     }
 
     /// The archive with a digest, `sha256:` and hexadecimal digits.
-    pub(crate) fn get(&self, sha256: &str, limits: &Limits) -> Option<Vec<u8>> {
+    pub(crate) fn get(&self, sha256: &str, limits: &PackageLimits) -> Option<Vec<u8>> {
         let digest = digest(sha256)?;
         let path = self.folder.as_ref()?.join(digest.to_string());
         let bytes = read(&path, limits.archive_bytes)?;
@@ -61,7 +61,7 @@ impl Archives {
     }
 
     /// The files that came from a place, such as a folder of a commit.
-    pub(crate) fn tree(&self, place: &str, limits: &Limits) -> Option<Tree> {
+    pub(crate) fn tree(&self, place: &str, limits: &PackageLimits) -> Option<Tree> {
         let path = self.folder.as_ref()?.join(file_of(place));
         let text = String::from_utf8(read(&path, LEAST_BYTES)?).ok()?;
         let mut lines = text.splitn(3, '\n');
@@ -97,7 +97,7 @@ impl Archives {
         let path = folder.join(name);
         // Others that read meanwhile see all of it or nothing.
         let written = std::fs::create_dir_all(folder)
-            .and_then(|()| whole::write(&path, bytes, WriteOptions::CACHE));
+            .and_then(|()| atomic::write(&path, bytes, WriteOptions::CACHE));
         if written.is_ok() {
             self.tidy(&path);
         }
@@ -173,7 +173,7 @@ mod tests {
     fn only_the_bytes_that_were_asked_for_come_out() {
         let folder = TempDir::new().expect("a folder");
         let archives = archives(&folder, MOST_BYTES);
-        let (limits, wanted) = (Limits::PACKAGE, sha256(b"one"));
+        let (limits, wanted) = (PackageLimits::PACKAGE, sha256(b"one"));
         assert_eq!(archives.get(&wanted, &limits), None);
         archives.keep(b"one");
         assert_eq!(archives.get(&wanted, &limits).as_deref(), Some(&b"one"[..]));
@@ -194,16 +194,18 @@ mod tests {
         let archives = archives(&folder, MOST_BYTES);
         let file =
             TreeFile { bytes: b"---\nname: a\ndescription: d\n---\n".to_vec(), executable: false };
-        let tree =
-            Tree::from_files([("SKILL.md".parse().expect("a path"), file)], &Limits::PACKAGE)
-                .expect("a tree");
+        let tree = Tree::from_files(
+            [("SKILL.md".parse().expect("a path"), file)],
+            &PackageLimits::PACKAGE,
+        )
+        .expect("a tree");
         archives.keep_tree("git x 1", &tree);
-        assert_eq!(archives.tree("git x 1", &Limits::PACKAGE), Some(tree));
-        assert_eq!(archives.tree("git x 2", &Limits::PACKAGE), None);
+        assert_eq!(archives.tree("git x 1", &PackageLimits::PACKAGE), Some(tree));
+        assert_eq!(archives.tree("git x 2", &PackageLimits::PACKAGE), None);
         // Somebody gives it the name of another place.
         let named = |place: &str| folder.path().join(FOLDER).join(file_of(place));
         std::fs::rename(named("git x 1"), named("git x 2")).expect("it is there");
-        assert_eq!(archives.tree("git x 2", &Limits::PACKAGE), None);
+        assert_eq!(archives.tree("git x 2", &PackageLimits::PACKAGE), None);
     }
 
     #[test]
@@ -218,9 +220,9 @@ mod tests {
             file.set_modified(day(number as u64)).expect("a time");
         }
         // Used again, it is the newest.
-        assert!(archives.get(&sha256(b"one"), &Limits::PACKAGE).is_some());
+        assert!(archives.get(&sha256(b"one"), &PackageLimits::PACKAGE).is_some());
         archives.keep(b"ten");
-        let kept = |bytes: &[u8]| archives.get(&sha256(bytes), &Limits::PACKAGE).is_some();
+        let kept = |bytes: &[u8]| archives.get(&sha256(bytes), &PackageLimits::PACKAGE).is_some();
         assert_eq!(
             [kept(b"one"), kept(b"two"), kept(b"six"), kept(b"ten")],
             [true, false, true, true]

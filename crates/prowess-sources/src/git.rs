@@ -13,13 +13,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use prowess_format::text::visible;
-use prowess_package::limits::Limits;
-use prowess_package::path::{PackagePath, PathError, PathProblem};
-use prowess_package::tree::{Sieve, Sifted, Tree, TreeFile};
+use prowess_package::limits::PackageLimits;
+use prowess_package::path::{PackagePath, PackagePathError, PathProblem};
+use prowess_package::tree::{FilterDecision, ListingFilter, Tree, TreeFile};
 use prowess_store::reference::GitReference;
 use prowess_store::source::{
-    Fetched, Found, MOST_MANIFEST_BYTES, Offer, Offers, Pinned, SourceError, SourceErrorKind,
-    declared_name, distinct, skill_folders, withheld,
+    FetchedFiles, FoundFolder, MOST_MANIFEST_BYTES, Offer, Offers, Pinned, SourceError,
+    SourceErrorKind, declared_name, distinct, skill_folders, withheld,
 };
 
 use self::command::{GitError, Workshop};
@@ -61,7 +61,7 @@ pub(crate) struct Git {
     pub(crate) prompts: Prompts,
     pub(crate) offline: bool,
     pub(crate) bounds: Bounds,
-    pub(crate) limits: Limits,
+    pub(crate) limits: PackageLimits,
     pub(crate) progress: Progress,
     archives: Archives,
     /// What was fetched already: many skills of one repository are one fetch.
@@ -101,7 +101,7 @@ impl Git {
         prompts: Prompts,
         offline: bool,
         bounds: Bounds,
-        limits: Limits,
+        limits: PackageLimits,
         progress: Progress,
         archives: Archives,
     ) -> Self {
@@ -136,7 +136,7 @@ impl Git {
                 continue;
             };
             let called = if whole.is_empty() { commit.place.last_part() } else { &whole };
-            found.push(Found { name: declared_name(&bytes, called), folder: whole });
+            found.push(FoundFolder { name: declared_name(&bytes, called), folder: whole });
         }
         let (found, more) = distinct(found);
         notes.extend(more);
@@ -179,7 +179,7 @@ impl Git {
         id: &str,
         revision: Option<&str>,
         folder: Option<&PackagePath>,
-    ) -> Result<Fetched, SourceError> {
+    ) -> Result<FetchedFiles, SourceError> {
         if !is_commit(id) {
             return Err(unusable(format!("`{}` is no commit", visible(id))));
         }
@@ -189,7 +189,7 @@ impl Git {
         if self.offline
             && let Some(tree) = self.archives.tree(&known_as, &self.limits)
         {
-            return Ok(Fetched { tree, notes: Vec::new() });
+            return Ok(FetchedFiles { tree, notes: Vec::new() });
         }
         let commit = self.commit(place, revision, Some(id))?;
         let entries = self.entries(&commit, folder)?;
@@ -198,7 +198,7 @@ impl Git {
             Some(folder) => format!("{}#{}:{folder}", commit.place.clean, &commit.id[..12]),
             None => format!("{}#{}", commit.place.clean, &commit.id[..12]),
         };
-        let patterns = match entries.iter().find(|entry| entry.path == Sieve::FILE) {
+        let patterns = match entries.iter().find(|entry| entry.path == ListingFilter::FILE) {
             Some(entry) if entry.kind.is_file() => objects
                 .blob(&entry.id, MOST_IGNORE_BYTES)
                 .map_err(|error| broken(&commit, &error))?
@@ -206,8 +206,8 @@ impl Git {
             _ => Vec::new(),
         };
         let refused = |why: &dyn std::fmt::Display| unusable(format!("`{place}`: {why}"));
-        let sieve =
-            Sieve::new(&String::from_utf8_lossy(&patterns)).map_err(|error| refused(&error))?;
+        let filter = ListingFilter::new(&String::from_utf8_lossy(&patterns))
+            .map_err(|error| refused(&error))?;
         let mut withheld_paths = Vec::new();
         let mut files = Vec::new();
         let (mut count, mut bytes) = (0, 0);
@@ -216,17 +216,17 @@ impl Git {
             // by somebody who wanted something.
             if !entry.is_text {
                 let path = entry.path;
-                return Err(refused(&PathError { path, problem: PathProblem::NotUtf8 }));
+                return Err(refused(&PackagePathError { path, problem: PathProblem::NotUtf8 }));
             }
             let path: PackagePath = entry.path.parse().map_err(|error| refused(&error))?;
-            let sifted = sieve.sift(&path);
-            match (entry.kind, sifted) {
-                (_, Sifted::LeftOut) => continue,
-                (EntryKind::Link | EntryKind::Submodule, _) | (_, Sifted::Withheld) => {
+            let decision = filter.decide(&path);
+            match (entry.kind, decision) {
+                (_, FilterDecision::LeftOut) => continue,
+                (EntryKind::Link | EntryKind::Submodule, _) | (_, FilterDecision::Withheld) => {
                     withheld_paths.push(entry.path);
                     continue;
                 }
-                (EntryKind::File | EntryKind::Executable, Sifted::Kept) => {}
+                (EntryKind::File | EntryKind::Executable, FilterDecision::Kept) => {}
             }
             count += 1;
             bytes += entry.size;
@@ -257,7 +257,7 @@ impl Git {
         }
         let tree = Tree::from_files(files, &self.limits).map_err(|error| refused(&error))?;
         self.archives.keep_tree(&known_as, &tree);
-        Ok(Fetched { tree, notes })
+        Ok(FetchedFiles { tree, notes })
     }
 
     /// A commit, fetched unless it is here already.

@@ -17,12 +17,12 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use prowess_format::text::{shorten, visible};
-use prowess_package::limits::Limits;
+use prowess_package::limits::PackageLimits;
 use prowess_package::name::SkillName;
 use prowess_resolve::{Package, Release};
-use prowess_store::reference::{Named, Reference};
+use prowess_store::reference::{NamedReference, Reference};
 use prowess_store::source::{
-    Catalogue, Fetched, Local, Offer, Offers, Pinned, Source, SourceError,
+    Catalogue, FetchedFiles, Local, Offer, Offers, Pinned, Source, SourceError,
 };
 
 use self::address::Addresses;
@@ -46,7 +46,7 @@ pub struct SourceOptions {
     /// What relative paths are relative to.
     pub current_folder: PathBuf,
     /// How much a skill may be.
-    pub limits: Limits,
+    pub limits: PackageLimits,
     /// How much a repository may be.
     pub git: GitBounds,
     /// Which registries there are.
@@ -165,21 +165,6 @@ impl Sources {
         self.well_known.trawl(domains, limit)
     }
 
-    /// Why nobody may have an installed version any more, when its registry says so (attack registry-C22). Offline, what is known of
-    /// its index counts.
-    pub fn revoked(
-        &self,
-        name: &SkillName,
-        pinned: &Pinned,
-    ) -> Result<Option<String>, SourceError> {
-        match pinned {
-            Pinned::Registry { registry, namespace: Some(namespace), version, .. } => {
-                self.registries.revoked(name, registry, namespace, version)
-            }
-            _ => Ok(None),
-        }
-    }
-
     /// Skills of the usual registry that have to do with some words.
     pub fn search(&self, words: &str, most: usize) -> Result<Vec<SearchHit>, SourceError> {
         self.registries.search(words, most)
@@ -187,8 +172,17 @@ impl Sources {
 }
 
 impl Catalogue for Sources {
-    fn package(&self, named: &Named) -> Result<Package, SourceError> {
+    fn package(&self, named: &NamedReference) -> Result<Package, SourceError> {
         self.registries.package(named)
+    }
+
+    fn revoked(&self, name: &SkillName, pinned: &Pinned) -> Result<Option<String>, SourceError> {
+        match pinned {
+            Pinned::Registry { registry, namespace: Some(namespace), version, .. } => {
+                self.registries.revoked(name, registry, namespace, version)
+            }
+            _ => Ok(None),
+        }
     }
 
     fn releases(&self, package: &Package) -> Result<Vec<Release>, SourceError> {
@@ -211,7 +205,7 @@ impl Source for Sources {
         }
     }
 
-    fn fetch(&self, name: &str, pinned: &Pinned) -> Result<Fetched, SourceError> {
+    fn fetch(&self, name: &str, pinned: &Pinned) -> Result<FetchedFiles, SourceError> {
         match pinned {
             Pinned::Folder { .. } => self.local.fetch(name, pinned),
             Pinned::File { location, sha256 } if pinned.is_remote() => {

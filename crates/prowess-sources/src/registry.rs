@@ -12,13 +12,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use prowess_format::text::visible;
-use prowess_package::limits::Limits;
+use prowess_package::limits::PackageLimits;
 use prowess_package::name::SkillName;
 use prowess_package::unpack::{UnpackOptions, unpack_to_memory};
 use prowess_resolve::{Dependency, Package, Range, Release};
 use prowess_secrets::{Replacer, Secret};
-use prowess_store::reference::Named;
-use prowess_store::source::{Fetched, Offer, Offers, Pinned, SourceError, SourceErrorKind};
+use prowess_store::reference::NamedReference;
+use prowess_store::source::{FetchedFiles, Offer, Offers, Pinned, SourceError, SourceErrorKind};
 use semver::Version;
 use url::Url;
 
@@ -28,7 +28,7 @@ use crate::address::{DOWNLOAD, compared};
 use crate::archives::Archives;
 use crate::short;
 use crate::web::{Ask, ChosenBy, Reply, Web, not_found, offline, unreachable, unusable};
-use prowess_registry_protocol::{self as protocol, Index, IndexLine};
+use prowess_registry_protocol::{self as protocol, IndexLine, RegistryIndex};
 use prowess_settings::{KeySource, read_key_file, variable};
 
 pub use self::settings::{REGISTRY_VARIABLE, Registries, Registry, RegistryKind, TOKEN_VARIABLE};
@@ -44,7 +44,7 @@ const MOST_ANSWER_BYTES: u64 = 1 << 20;
 /// Asks registries.
 pub(crate) struct RegistryClient {
     web: Arc<Web>,
-    limits: Limits,
+    limits: PackageLimits,
     offline: bool,
     variables: Vec<(String, String)>,
     pub(crate) registries: Registries,
@@ -58,7 +58,7 @@ pub(crate) struct RegistryClient {
 impl RegistryClient {
     pub(crate) fn new(
         web: Arc<Web>,
-        limits: Limits,
+        limits: PackageLimits,
         offline: bool,
         variables: Vec<(String, String)>,
         registries: Registries,
@@ -71,7 +71,7 @@ impl RegistryClient {
     }
 
     /// Which skill of which registry a name means (attacks registry-A7, registry-A9).
-    pub(crate) fn package(&self, named: &Named) -> Result<Package, SourceError> {
+    pub(crate) fn package(&self, named: &NamedReference) -> Result<Package, SourceError> {
         let registry = self.registries.of_namespace(named.namespace.as_ref())?;
         if let Some(namespace) = &named.namespace {
             return Ok(Package::new(registry.url.as_str(), format!("{namespace}/{}", named.name)));
@@ -129,7 +129,7 @@ impl RegistryClient {
                 let wrong = |why: &dyn std::fmt::Display| {
                     unusable(format!("{package} {} needs `{}`: {why}", line.version, short(name)))
                 };
-                let named: Named = name.parse().map_err(|error| wrong(&error))?;
+                let named: NamedReference = name.parse().map_err(|error| wrong(&error))?;
                 let namespace = named.namespace.clone().unwrap_or_else(|| namespace.clone());
                 // A dependency in a namespace of another registry is that registry's, and all others are from where
                 // the skill itself is from (attack registry-A9).
@@ -166,7 +166,7 @@ impl RegistryClient {
     }
 
     /// The highest version that a name with a range means by itself, for those who only want to look.
-    pub(crate) fn offers(&self, named: &Named) -> Result<Offers, SourceError> {
+    pub(crate) fn offers(&self, named: &NamedReference) -> Result<Offers, SourceError> {
         let package = self.package(named)?;
         let range = match &named.range {
             None => Range::any(),
@@ -202,7 +202,7 @@ impl RegistryClient {
         namespace: Option<&SkillName>,
         version: &Version,
         sha256: &str,
-    ) -> Result<Fetched, SourceError> {
+    ) -> Result<FetchedFiles, SourceError> {
         let registry = self.registries.of_address(url, namespace)?;
         let name: SkillName = name.parse().map_err(|error| unusable(format!("{error}")))?;
         let Some(namespace) = namespace else {
@@ -244,7 +244,7 @@ impl RegistryClient {
         let options = UnpackOptions { limits: self.limits, name: Some(&name) };
         let (_, tree) = unpack_to_memory(Cursor::new(bytes), &options)
             .map_err(|error| unusable(format!("`{place}`: {error}")))?;
-        Ok(Fetched { tree, notes })
+        Ok(FetchedFiles { tree, notes })
     }
 
     /// Why a version may not be had any more, if that is so.
@@ -307,9 +307,9 @@ impl RegistryClient {
         namespace: &SkillName,
         name: &SkillName,
         package: &Package,
-    ) -> Result<Index, SourceError> {
+    ) -> Result<RegistryIndex, SourceError> {
         let url = address(registry, &["index", namespace.as_str(), name.as_str()], &[])?;
-        let parse = |body: &[u8]| Index::read(body, package.name());
+        let parse = |body: &[u8]| RegistryIndex::read(body, package.name());
         let wrong = |why: String| nonsense(registry, &format!("the index of `{package}`: {why}"));
         let cached = self.cache.read(url.as_str(), MOST_INDEX_BYTES);
         if self.offline {
@@ -387,7 +387,7 @@ impl RegistryClient {
             token: token.as_ref().map(Secret::reveal_value),
         });
         // A server may repeat in an error what it was sent.
-        let replacer = Replacer::marks(token.as_slice());
+        let replacer = Replacer::redacting(token.as_slice());
         match reply {
             Ok(mut reply) => {
                 if reply.status != 200 {

@@ -5,7 +5,9 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use prowess_core::Remedy;
-use prowess_http::{Addresses, Authorities, Client, ClientOptions, HttpError, Proxy, Request};
+use prowess_http::{
+    AddressFilter, Authorities, ClientOptions, HttpClient, HttpError, HttpRequest, ProxySetting,
+};
 
 use prowess_store::source::{SourceError, SourceErrorKind};
 use url::{Host, Url};
@@ -75,13 +77,13 @@ pub(crate) struct Web {
 #[derive(Default)]
 struct Clients {
     /// To servers on this machine, without encryption.
-    plain: OnceLock<Client>,
+    plain: OnceLock<HttpClient>,
     /// To any address.
-    free: OnceLock<Client>,
+    free: OnceLock<HttpClient>,
     /// To public addresses only.
-    public: OnceLock<Client>,
+    public: OnceLock<HttpClient>,
     /// Through the proxy.
-    proxied: OnceLock<Client>,
+    proxied: OnceLock<HttpClient>,
 }
 
 impl Web {
@@ -202,7 +204,8 @@ impl Web {
             headers.extend(authorization.as_deref().map(|value| ("authorization", value)));
             headers.extend(ask.etag.map(|etag| ("if-none-match", etag)));
         }
-        let request = Request { url: url.as_str(), headers: &headers, body: None, timeout: left };
+        let request =
+            HttpRequest { url: url.as_str(), headers: &headers, body: None, timeout: left };
         let response = client.send(request).map_err(|error| failed(url, &error, ask.limit))?;
         let status = response.status();
         let header = |name: &str| response.header(name).map(str::to_owned);
@@ -240,27 +243,27 @@ impl Web {
     }
 
     /// The client for an address.
-    fn client(&self, url: &Url, public_only: bool) -> Result<&Client, SourceError> {
+    fn client(&self, url: &Url, public_only: bool) -> Result<&HttpClient, SourceError> {
         let (place, authorities, proxy, addresses) = match &self.proxy {
             Some(proxy) if self.needs_proxy(url) => {
-                let proxy = Proxy::Via(proxy.clone());
-                (&self.clients.proxied, Authorities::System, proxy, Addresses::All)
+                let proxy = ProxySetting::Via(proxy.clone());
+                (&self.clients.proxied, Authorities::System, proxy, AddressFilter::All)
             }
             None if self.has_bad_proxy && self.needs_proxy(url) => return Err(bad_proxy()),
             _ if public_only => {
-                let addresses = Addresses::Only(is_public);
-                (&self.clients.public, Authorities::System, Proxy::None, addresses)
+                let addresses = AddressFilter::Only(is_public);
+                (&self.clients.public, Authorities::System, ProxySetting::None, addresses)
             }
             _ if url.scheme() == "http" => {
-                (&self.clients.plain, Authorities::None, Proxy::None, Addresses::All)
+                (&self.clients.plain, Authorities::None, ProxySetting::None, AddressFilter::All)
             }
-            _ => (&self.clients.free, Authorities::System, Proxy::None, Addresses::All),
+            _ => (&self.clients.free, Authorities::System, ProxySetting::None, AddressFilter::All),
         };
         if let Some(client) = place.get() {
             return Ok(client);
         }
         let options = ClientOptions { authorities, proxy, addresses, connect_timeout: CONNECT };
-        let client = Client::new(options).map_err(|error| match error {
+        let client = HttpClient::new(options).map_err(|error| match error {
             HttpError::Proxy => bad_proxy(),
             HttpError::Tls(error) => unreachable(error.to_string())
                 .advice("install `ca-certificates`, or name a file with `SSL_CERT_FILE`"),
@@ -478,7 +481,7 @@ mod tests {
         let url = Url::parse("https://localhost:9/").expect("an address");
         let client = web.client(&url, true).expect("a client");
         let timeout = Duration::from_secs(5);
-        let request = Request { url: url.as_str(), headers: &[], body: None, timeout };
+        let request = HttpRequest { url: url.as_str(), headers: &[], body: None, timeout };
         let error = client.send(request);
         assert!(matches!(error, Err(HttpError::HostNotFound)), "{error:?}");
     }

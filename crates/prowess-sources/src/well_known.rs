@@ -11,13 +11,13 @@ use std::time::Duration;
 
 use prowess_format::text::visible;
 use prowess_package::digest::Sha256Digest;
-use prowess_package::limits::Limits;
+use prowess_package::limits::PackageLimits;
 use prowess_package::name::SkillName;
 use prowess_package::path::PackagePath;
-use prowess_package::tree::{Sieve, Sifted, Tree, TreeFile};
+use prowess_package::tree::{FilterDecision, ListingFilter, Tree, TreeFile};
 use prowess_store::reference::DomainReference;
 use prowess_store::source::{
-    Fetched, MOST_MANIFEST_BYTES, Offer, Offers, Pinned, SourceError, SourceErrorKind,
+    FetchedFiles, MOST_MANIFEST_BYTES, Offer, Offers, Pinned, SourceError, SourceErrorKind,
     declared_name, tree_of_file, withheld,
 };
 use serde_json::Value;
@@ -44,12 +44,12 @@ const DEFAULT_SKILL: &str = ".well-known/skills/default/skill.md";
 /// Asks domains.
 pub(crate) struct WellKnown {
     web: Arc<Web>,
-    limits: Limits,
+    limits: PackageLimits,
     archives: Archives,
 }
 
 impl WellKnown {
-    pub(crate) fn new(web: Arc<Web>, limits: Limits, archives: Archives) -> Self {
+    pub(crate) fn new(web: Arc<Web>, limits: PackageLimits, archives: Archives) -> Self {
         Self { web, limits, archives }
     }
 
@@ -82,7 +82,7 @@ impl WellKnown {
         name: &str,
         url: &str,
         digest: Option<&str>,
-    ) -> Result<Fetched, SourceError> {
+    ) -> Result<FetchedFiles, SourceError> {
         let url = parse(url)?;
         let Some(digest) = digest else { return self.without_digest(name, &url) };
         let bytes = match self.archives.get(digest, &self.limits) {
@@ -96,12 +96,12 @@ impl WellKnown {
 
     /// A skill whose place may have something else tomorrow. What it had last counts only where nobody may be asked; the lock
     /// says whether that is what was installed.
-    fn without_digest(&self, name: &str, url: &Url) -> Result<Fetched, SourceError> {
+    fn without_digest(&self, name: &str, url: &Url) -> Result<FetchedFiles, SourceError> {
         let place = format!("well-known {url} {name}");
         if self.web.is_offline()
             && let Some(tree) = self.archives.tree(&place, &self.limits)
         {
-            return Ok(Fetched { tree, notes: Vec::new() });
+            return Ok(FetchedFiles { tree, notes: Vec::new() });
         }
         let fetched = if url.path().ends_with('/') {
             self.listed_files(name, url)?
@@ -185,7 +185,7 @@ impl WellKnown {
     }
 
     /// The files of a skill that the index of version 0.1.0 lists.
-    fn listed_files(&self, name: &str, folder: &Url) -> Result<Fetched, SourceError> {
+    fn listed_files(&self, name: &str, folder: &Url) -> Result<FetchedFiles, SourceError> {
         let index = joined(folder, "../index.json")?;
         let reply = self.probe(&index)?.ok_or_else(|| gone(&index))?;
         let value: Value = serde_json::from_slice(&reply.body)
@@ -195,15 +195,15 @@ impl WellKnown {
             not_found(format!("`{}` does not list `{}` any more", shown(&index), short(name)))
         })?;
         let files = files.map_err(|why| unusable(format!("`{}`: {why}", shown(&index))))?;
-        let sieve = Sieve::new("").map_err(|error| unusable(error.to_string()))?;
+        let filter = ListingFilter::new("").map_err(|error| unusable(error.to_string()))?;
         let mut left_out = Vec::new();
         let mut tree = Vec::new();
         let mut bytes = 0;
         for path in files {
-            match sieve.sift(&path) {
-                Sifted::Kept => {}
-                Sifted::LeftOut => continue,
-                Sifted::Withheld => {
+            match filter.decide(&path) {
+                FilterDecision::Kept => {}
+                FilterDecision::LeftOut => continue,
+                FilterDecision::Withheld => {
                     left_out.push(path.as_str().to_owned());
                     continue;
                 }
@@ -224,7 +224,7 @@ impl WellKnown {
         }
         let tree = Tree::from_files(tree, &self.limits)
             .map_err(|error| unusable(format!("`{}`: {error}", shown(folder))))?;
-        Ok(Fetched { tree, notes: withheld(&shown(folder), &left_out) })
+        Ok(FetchedFiles { tree, notes: withheld(&shown(folder), &left_out) })
     }
 }
 
@@ -354,7 +354,7 @@ fn entries(index: &Value) -> impl Iterator<Item = &Value> {
 /// The name of an entry, which will be one part of a path (NEG-5).
 fn name_of(entry: &Value) -> Result<SkillName, String> {
     let text = entry["name"].as_str().ok_or("it has no name")?;
-    text.parse().map_err(|error: prowess_package::name::NameError| error.to_string())
+    text.parse().map_err(|error: prowess_package::name::SkillNameError| error.to_string())
 }
 
 fn paths(entry: &Value) -> Result<Vec<PackagePath>, String> {
@@ -362,7 +362,7 @@ fn paths(entry: &Value) -> Result<Vec<PackagePath>, String> {
     list.iter()
         .map(|path| {
             let text = path.as_str().ok_or("a file has no name")?;
-            text.parse().map_err(|error: prowess_package::path::PathError| error.to_string())
+            text.parse().map_err(|error: prowess_package::path::PackagePathError| error.to_string())
         })
         .collect()
 }

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-use prowess_store::discovery::{CACHE_FILE_NAME, DiscoverOptions, Memory, discover, program_stamp};
+use prowess_store::discovery::{
+    CACHE_FILE_NAME, DiscoverOptions, ScanCache, discover, program_stamp,
+};
 use prowess_store::places::Places;
 
 const SKILLS: usize = 1_000;
@@ -70,7 +72,7 @@ fn main() -> Result<(), Error> {
         places: &places,
         // Files that are seconds old are not remembered; nobody waits for them to grow older.
         now: SystemTime::now() + Duration::from_mins(1),
-        memory: Memory::Kept { stamp: &stamp },
+        memory: ScanCache::Kept { stamp: &stamp },
     };
     let (mut cold, mut warm, mut find) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {

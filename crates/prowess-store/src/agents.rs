@@ -32,16 +32,16 @@ pub struct Agent {
 #[derive(Clone, Copy, Debug)]
 pub struct Links {
     /// In the project.
-    pub project: Seen,
+    pub project: LinkSupport,
     /// In the user's folder.
-    pub user: Seen,
+    pub user: LinkSupport,
     /// Where that was read.
     pub source: Option<&'static str>,
 }
 
 /// Whether something is seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum LinkSupport {
     /// It is.
     Yes,
     /// It is reported not to be, or not everywhere in the agent.
@@ -91,7 +91,7 @@ impl Agent {
     }
 
     /// Whether it sees a link in a folder.
-    pub fn sees_links(&self, scope: Scope) -> Seen {
+    pub fn sees_links(&self, scope: Scope) -> LinkSupport {
         match scope {
             Scope::Project => self.links.project,
             Scope::User => self.links.user,
@@ -124,9 +124,9 @@ fn read_table(table: &'static str) -> Vec<Agent> {
         let mut cell = || cells.next().expect("every row has every column");
         let optional = |cell: &'static str| Some(cell).filter(|cell| *cell != "-");
         let seen = |cell: &str| match cell {
-            "yes" => Seen::Yes,
-            "no" => Seen::No,
-            _ => Seen::Unknown,
+            "yes" => LinkSupport::Yes,
+            "no" => LinkSupport::No,
+            _ => LinkSupport::Unknown,
         };
         Agent {
             id: cell(),

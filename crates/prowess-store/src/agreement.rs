@@ -8,8 +8,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use prowess_files::atomic::{self, WriteOptions};
 use prowess_files::private;
-use prowess_files::whole::{self, WriteOptions};
 use prowess_package::digest::Sha256Digest;
 use prowess_package::name::SkillName;
 use serde_json::{Value, json};
@@ -34,9 +34,9 @@ pub struct Agreements {
 
 /// One thing to agree to about one skill with exactly these files, as a digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Demand(String);
+pub(crate) struct ConsentItem(String);
 
-impl Demand {
+impl ConsentItem {
     /// Everything that somebody has to agree to who sees a skill for the first time. One by one, so that a skill that
     /// demands less than it did, because its signer is trusted by now, asks nothing.
     pub(crate) fn of(name: &SkillName, integrity: &str, first_look: &Review) -> Vec<Self> {
@@ -65,11 +65,11 @@ impl Agreements {
 
     /// Whether the user has agreed that a skill with these files is installed.
     pub fn cover_skill(&self, name: &SkillName, integrity: &str) -> bool {
-        self.cover(&[Demand::to_be_there(name, integrity)])
+        self.cover(&[ConsentItem::to_be_there(name, integrity)])
     }
 
     /// Whether all of it was agreed to.
-    pub(crate) fn cover(&self, demands: &[Demand]) -> bool {
+    pub(crate) fn cover(&self, demands: &[ConsentItem]) -> bool {
         // A list that can't be read costs a question and nothing else.
         let agreed = || self.load().unwrap_or_default().into_iter().collect();
         let agreed = self.read.get_or_init(agreed);
@@ -77,7 +77,7 @@ impl Agreements {
     }
 
     /// Remembers what was agreed to.
-    pub(crate) fn add(&self, demands: &[Demand]) -> io::Result<()> {
+    pub(crate) fn add(&self, demands: &[ConsentItem]) -> io::Result<()> {
         if self.cover(demands) {
             return Ok(());
         }
@@ -86,8 +86,8 @@ impl Agreements {
         agreed.extend(demands.iter().map(|demand| demand.0.clone()));
         let surplus = agreed.len().saturating_sub(MOST);
         let text = format!("{:#}\n", json!({"version": VERSION, "agreed": &agreed[surplus..]}));
-        private::private_folder(whole::folder_of(&self.path))?;
-        whole::write(&self.path, text.as_bytes(), WriteOptions::PRIVATE)
+        private::private_folder(atomic::folder_of(&self.path))?;
+        atomic::write(&self.path, text.as_bytes(), WriteOptions::PRIVATE)
     }
 
     fn load(&self) -> Option<Vec<String>> {
@@ -107,11 +107,11 @@ mod tests {
     use super::*;
     use crate::review::Question;
 
-    fn demands(integrity: &str, wants: &[&str]) -> Vec<Demand> {
+    fn demands(integrity: &str, wants: &[&str]) -> Vec<ConsentItem> {
         let dangerous = |text: &&str| Question::Dangerous((*text).to_owned());
         let questions = wants.iter().map(dangerous).collect();
         let name = "greet".parse().expect("a name");
-        Demand::of(&name, integrity, &Review { refusals: Vec::new(), questions })
+        ConsentItem::of(&name, integrity, &Review { refusals: Vec::new(), questions })
     }
 
     #[test]

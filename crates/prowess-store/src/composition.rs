@@ -5,16 +5,16 @@ use std::path::PathBuf;
 use prowess_format::diagnostic::{Diagnostic, Severity};
 use prowess_format::manifest::{ActiveSkills, AgentModel, parse_size};
 use prowess_format::rules;
-use prowess_format::skill::{Requirements, SkillDependency, Text};
+use prowess_format::skill::{OptionalText, Requirements, SkillDependency};
 use prowess_resolve::Range;
 use semver::Version;
 
-use crate::described::describe_installed;
 use crate::discovery::{Listing, read_bounded};
+use crate::metadata::parse_installed_metadata;
 
 /// An installed skill, as far as an agent is concerned.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Present {
+pub struct InstalledVersion {
     /// Its folder.
     pub directory: PathBuf,
     /// The version that it declares.
@@ -31,7 +31,7 @@ pub struct Member<'m> {
     /// What the manifest says.
     pub dependency: &'m SkillDependency,
     /// What is installed under that name.
-    pub present: Option<Present>,
+    pub present: Option<InstalledVersion>,
     /// Whether it is what the manifest asks for.
     pub fit: Fit,
 }
@@ -94,19 +94,21 @@ pub fn fit(dependency: &SkillDependency, version: Option<&str>) -> Fit {
 }
 
 /// What is installed under a name; its file is read again, because a listing is nobody's word for it.
-pub fn present(listing: &Listing, name: &str) -> Option<Present> {
+pub fn present(listing: &Listing, name: &str) -> Option<InstalledVersion> {
     let found = match listing.find(name) {
         Some(found) => found,
         None => listing.broken().find(|found| found.name == name)?,
     };
-    let mut present = Present {
+    let mut present = InstalledVersion {
         directory: found.directory.clone(),
         version: found.summary.version.clone(),
         requirements: Requirements::default(),
         broken: found.summary.errors.first().map(|error| error.message.clone()),
     };
     let chosen = found.name_by_folder();
-    match read_bounded(&found.file).map(|bytes| describe_installed(&bytes, name, chosen.as_ref())) {
+    match read_bounded(&found.file)
+        .map(|bytes| parse_installed_metadata(&bytes, name, chosen.as_ref()))
+    {
         Ok(Ok(described)) => {
             present.version = described.declares_version.then(|| described.version.to_string());
             present.requirements = described.skill.requirements;
@@ -121,7 +123,7 @@ pub fn present(listing: &Listing, name: &str) -> Option<Present> {
 pub fn compose<'m>(
     active: &ActiveSkills<'m>,
     model: &AgentModel,
-    mut lookup: impl FnMut(&str) -> Option<Present>,
+    mut lookup: impl FnMut(&str) -> Option<InstalledVersion>,
 ) -> Composition<'m> {
     let mut composition = Composition { members: Vec::new(), diagnostics: Vec::new() };
     for dependency in &active.skills {
@@ -195,7 +197,7 @@ fn problem(member: &Member<'_>) -> Option<Diagnostic> {
 /// Where the agent promises to work with less than a skill requires. What nobody said is not held against anybody.
 fn model_gaps(member: &Member<'_>, model: &AgentModel) -> Vec<Diagnostic> {
     let Some(present) = &member.present else { return Vec::new() };
-    let size = |text: &Text| text.as_ref().and_then(|text| parse_size(text).ok());
+    let size = |text: &OptionalText| text.as_ref().and_then(|text| parse_size(text).ok());
     let rows = [
         ("minimum", "a model of", &model.minimum, &present.requirements.model),
         ("context", "a context of", &model.context, &present.requirements.context),
@@ -206,7 +208,8 @@ fn model_gaps(member: &Member<'_>, model: &AgentModel) -> Vec<Diagnostic> {
         if has >= needs {
             continue;
         }
-        let text = |text: &Text| text.as_ref().map(|it| it.trim().to_owned()).unwrap_or_default();
+        let text =
+            |text: &OptionalText| text.as_ref().map(|it| it.trim().to_owned()).unwrap_or_default();
         let (promised, required) = (text(promised), text(required));
         let name = member.dependency.name.as_str();
         let message = format!("`{name}` needs {what} {required}, and the agent's is {promised}");

@@ -4,7 +4,7 @@ use semver::Version;
 
 /// What a written version counts as.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reading {
+pub enum ParsedVersion {
     /// It is written the way versions are compared.
     Exact(Version),
     /// It is written otherwise and can mean only this: `1.0`, `v2`, `2024.01.05`.
@@ -18,11 +18,11 @@ pub enum Reading {
 /// R5 makes `1.2.3` the form. One file in fifteen of those that are published has `1.0` or `v1`, and a skill without any
 /// version can be installed, so that one with almost a version should be too. Ranges are read strictly all the same: a
 /// range that is guessed at lets in what nobody meant.
-pub fn read(text: &str) -> Reading {
+pub fn read(text: &str) -> ParsedVersion {
     if let Ok(version) = text.parse() {
-        return Reading::Exact(version);
+        return ParsedVersion::Exact(version);
     }
-    evident(text.trim()).map_or(Reading::Nothing, Reading::Evident)
+    evident(text.trim()).map_or(ParsedVersion::Nothing, ParsedVersion::Evident)
 }
 
 /// One to three numbers, with what semver allows behind them.
@@ -50,9 +50,9 @@ mod tests {
     #[track_caller]
     fn check(text: &str, expected: &str) {
         let shown = match read(text) {
-            Reading::Exact(version) => format!("exactly {version}"),
-            Reading::Evident(version) => format!("evidently {version}"),
-            Reading::Nothing => "nothing".to_owned(),
+            ParsedVersion::Exact(version) => format!("exactly {version}"),
+            ParsedVersion::Evident(version) => format!("evidently {version}"),
+            ParsedVersion::Nothing => "nothing".to_owned(),
         };
         assert_eq!(shown, expected, "{text}");
     }

@@ -13,8 +13,8 @@ use std::time::SystemTime;
 
 use prowess_package::name::SkillName;
 
-use crate::agents::{Agent, Seen};
-use crate::described::NAME_RULE;
+use crate::agents::{Agent, LinkSupport};
+use crate::metadata::NAME_RULE;
 use crate::places::Places;
 
 pub use cache::{FILE_NAME as CACHE_FILE_NAME, program_stamp};
@@ -31,12 +31,12 @@ pub struct DiscoverOptions<'o> {
     /// Now: a file that has just changed could change again without a trace, so it is not remembered.
     pub now: SystemTime,
     /// What is remembered between runs.
-    pub memory: Memory<'o>,
+    pub memory: ScanCache<'o>,
 }
 
 /// What is remembered of files that have not changed.
 #[derive(Clone, Copy, Debug)]
-pub enum Memory<'o> {
+pub enum ScanCache<'o> {
     /// Nothing: every file is read.
     None,
     /// A file in the cache folder, which anybody may delete at any time.
@@ -52,14 +52,14 @@ pub struct Listing {
     /// Where was looked, in the order of precedence. Folders that do not exist are left out.
     pub roots: Vec<Root>,
     /// The skills, in the order of their roots and paths.
-    pub skills: Vec<Found>,
+    pub skills: Vec<FoundSkill>,
     /// What could not be looked at, and why.
-    pub notes: Vec<Note>,
+    pub notes: Vec<DiscoveryNote>,
 }
 
 /// A skill that was found.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct FoundSkill {
     /// The name that counts: the declared one, else that of its folder (R3).
     pub name: String,
     /// Its folder, as it was reached.
@@ -75,19 +75,19 @@ pub struct Found {
     /// The one of the listing that counts instead, where there is one.
     pub shadowed_by: Option<usize>,
     /// Other ways to the same folder: links to it, and roots that are one folder.
-    pub also_at: Vec<Way>,
+    pub also_at: Vec<OtherPath>,
 }
 
 /// A way to a skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Way {
+pub struct OtherPath {
     /// The folder, as it was reached.
     pub directory: PathBuf,
     /// Which of the roots it is in.
     pub root: usize,
 }
 
-impl Found {
+impl FoundSkill {
     /// Whether it can't be used (GAIX-20).
     pub fn is_broken(&self) -> bool {
         self.summary.is_broken()
@@ -115,7 +115,7 @@ impl Found {
 
 /// Something that was not looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
+pub struct DiscoveryNote {
     /// Where.
     pub path: PathBuf,
     /// Why, and what to do about it.
@@ -124,28 +124,29 @@ pub struct Note {
 
 impl Listing {
     /// The skill that counts for a name.
-    pub fn find(&self, name: &str) -> Option<&Found> {
+    pub fn find(&self, name: &str) -> Option<&FoundSkill> {
         self.skills
             .iter()
             .find(|found| found.name == name && found.shadowed_by.is_none() && !found.is_broken())
     }
 
     /// The skills that can't be used.
-    pub fn broken(&self) -> impl Iterator<Item = &Found> {
+    pub fn broken(&self) -> impl Iterator<Item = &FoundSkill> {
         self.skills.iter().filter(|found| found.is_broken())
     }
 
     /// The agents in whose folders a skill is, sorted by id. One that is reported not to see links does not count where
     /// there is a link. Whether an agent then takes this copy or another is what [`crate::which`] says.
-    pub fn seen_by(&self, found: &Found) -> Vec<&'static Agent> {
-        let own = Way { directory: found.directory.clone(), root: found.root };
+    pub fn seen_by(&self, found: &FoundSkill) -> Vec<&'static Agent> {
+        let own = OtherPath { directory: found.directory.clone(), root: found.root };
         let mut agents: Vec<&'static Agent> = Vec::new();
         for way in [own].iter().chain(&found.also_at) {
             let root = &self.roots[way.root];
             let is_link = way.directory.is_symlink();
             let sees = |agent: &Agent| {
-                let links = root.scope.map_or(Seen::Unknown, |scope| agent.sees_links(scope));
-                !is_link || links != Seen::No
+                let links =
+                    root.scope.map_or(LinkSupport::Unknown, |scope| agent.sees_links(scope));
+                !is_link || links != LinkSupport::No
             };
             agents.extend(root.agents.iter().filter(|agent| sees(agent)));
         }
@@ -174,12 +175,12 @@ pub fn discover(options: &DiscoverOptions<'_>) -> Listing {
             };
             match at.get(&skill.real) {
                 Some(&known) => {
-                    let way = Way { directory: skill.directory, root: number };
+                    let way = OtherPath { directory: skill.directory, root: number };
                     listing.skills[known].also_at.push(way);
                 }
                 None => {
                     at.insert(skill.real.clone(), listing.skills.len());
-                    listing.skills.push(Found { root: number, ..skill });
+                    listing.skills.push(FoundSkill { root: number, ..skill });
                 }
             }
         }
@@ -190,7 +191,7 @@ pub fn discover(options: &DiscoverOptions<'_>) -> Listing {
     listing
 }
 
-fn find_shadows(skills: &mut [Found]) {
+fn find_shadows(skills: &mut [FoundSkill]) {
     let mut first: HashMap<String, usize> = HashMap::new();
     for (number, skill) in skills.iter_mut().enumerate() {
         if skill.is_broken() {

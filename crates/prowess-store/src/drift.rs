@@ -8,19 +8,19 @@ use prowess_policy::{Origin, Tier, Trust};
 use prowess_trust::{Attestation, Timestamp, TrustStore, attest};
 use semver::Version;
 
-use crate::described::describe_installed;
 use crate::install::{InstallError, contents_of, read_lock_file};
-use crate::lock::{Lock, Locked, MOST_BYTES};
+use crate::lock::{LockEntry, LockFile, MOST_BYTES};
+use crate::metadata::parse_installed_metadata;
 use crate::source::Pinned;
 use crate::store::Store;
 
 /// What was found out about one skill.
 #[derive(Debug)]
-pub struct Finding {
+pub struct VerifiedSkill {
     /// Which.
     pub name: SkillName,
     /// What the lock file says about it; nothing when it does not know it.
-    pub entry: Option<Locked>,
+    pub entry: Option<LockEntry>,
     /// What is not as it was.
     pub drifts: Vec<Drift>,
     /// What its signatures prove now; nothing when it can't be read.
@@ -136,12 +136,12 @@ const MOST_LOOKS: usize = 4;
 
 /// Looks at installed skills: those that are named, or all. Nothing is locked, so that a store can be looked at that nobody
 /// here may change; what another process changes meanwhile is no drift, and is looked at again.
-pub fn look(
+pub fn verify(
     store: &Store,
     names: &[SkillName],
     trust: &TrustStore,
     now: Timestamp,
-) -> Result<Vec<Finding>, InstallError> {
+) -> Result<Vec<VerifiedSkill>, InstallError> {
     let mut looks = 1;
     loop {
         let (before, lock) = read_lock_file(store)?;
@@ -161,23 +161,23 @@ pub fn look(
 
 /// Checks one skill against a lock that was read already. Another process may be changing the store: whoever finds a
 /// difference calls [`look`], which tells that from drift.
-pub fn examine(
+pub fn verify_one(
     store: &Store,
-    lock: &Lock,
+    lock: &LockFile,
     name: &SkillName,
     trust: &TrustStore,
     now: Timestamp,
-) -> Finding {
+) -> VerifiedSkill {
     finding(store, lock, name.clone(), trust, now)
 }
 
 fn look_once(
     store: &Store,
-    lock: &Lock,
+    lock: &LockFile,
     names: &[SkillName],
     trust: &TrustStore,
     now: Timestamp,
-) -> Result<Vec<Finding>, InstallError> {
+) -> Result<Vec<VerifiedSkill>, InstallError> {
     let on_disk = store.installed()?;
     let mut all: Vec<SkillName> = lock.skills.keys().chain(&on_disk).cloned().collect();
     all.sort();
@@ -191,11 +191,11 @@ fn look_once(
 
 fn finding(
     store: &Store,
-    lock: &Lock,
+    lock: &LockFile,
     name: SkillName,
     trust: &TrustStore,
     now: Timestamp,
-) -> Finding {
+) -> VerifiedSkill {
     let entry = lock.skills.get(&name).cloned();
     let mut drifts = Vec::new();
     if entry.is_none() {
@@ -205,11 +205,11 @@ fn finding(
         Ok(Some(hashes)) => hashes,
         Ok(None) => {
             drifts.push(Drift::Missing);
-            return Finding { name, entry, drifts, attestation: None };
+            return VerifiedSkill { name, entry, drifts, attestation: None };
         }
         Err(error) => {
             drifts.push(Drift::Unreadable(error.to_string()));
-            return Finding { name, entry, drifts, attestation: None };
+            return VerifiedSkill { name, entry, drifts, attestation: None };
         }
     };
     if let Some(entry) = &entry
@@ -218,7 +218,7 @@ fn finding(
         drifts.push(difference(&entry.files, &hashes));
     }
     let attestation = judge(store, &name, entry.as_ref(), &hashes, trust, now, &mut drifts);
-    Finding { name, entry, drifts, attestation }
+    VerifiedSkill { name, entry, drifts, attestation }
 }
 
 fn difference(before: &FileHashes, now: &FileHashes) -> Drift {
@@ -238,7 +238,7 @@ fn difference(before: &FileHashes, now: &FileHashes) -> Drift {
 fn judge(
     store: &Store,
     name: &SkillName,
-    entry: Option<&Locked>,
+    entry: Option<&LockEntry>,
     hashes: &FileHashes,
     trust: &TrustStore,
     now: Timestamp,
@@ -246,7 +246,7 @@ fn judge(
 ) -> Option<Attestation> {
     let described = store.manifest(name).map_err(|error| error.to_string()).and_then(|bytes| {
         let chosen = entry.and_then(|entry| entry.chosen(name));
-        describe_installed(&bytes, name.as_str(), chosen).map_err(|error| error.to_string())
+        parse_installed_metadata(&bytes, name.as_str(), chosen).map_err(|error| error.to_string())
     });
     let described = match described {
         Ok(described) => described,

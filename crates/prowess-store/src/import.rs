@@ -13,7 +13,7 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use prowess_package::name::{NameError, SkillName};
+use prowess_package::name::{SkillName, SkillNameError};
 use serde_json::Value;
 
 use crate::places::Places;
@@ -88,7 +88,7 @@ pub struct ImportedSkill {
 
 impl ImportedSkill {
     /// The name under which it can be installed.
-    pub fn canonical_name(&self) -> Result<SkillName, NameError> {
+    pub fn canonical_name(&self) -> Result<SkillName, SkillNameError> {
         self.name.parse()
     }
 }

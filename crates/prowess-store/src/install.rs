@@ -4,12 +4,13 @@
 //! references ──► offers ──► files ──► description, signatures ──► resolution ──► review ──► Plan ──► apply
 //! ```
 //!
-//! A [`Plan`] has written nothing. It holds every file that it would write, so that between looking and doing nothing is
+//! A [`InstallPlan`] has written nothing. It holds every file that it would write, so that between looking and doing nothing is
 //! fetched again.
 
 mod apply;
 mod by_name;
 mod choose;
+mod installed;
 mod restore;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,19 +24,19 @@ use prowess_resolve::ResolveError;
 use prowess_trust::{Attestation, Contents, Evidence, SignedBy, Timestamp, TrustStore, attest};
 use semver::Version;
 
-use crate::agreement::Demand;
-use crate::described::{DescribeError, Described, describe};
-use crate::lock::{Lock, LockError, Locked, MOST_BYTES};
+use crate::agreement::ConsentItem;
+use crate::commit::CommitError;
+use crate::lock::{LockEntry, LockError, LockFile, MOST_BYTES};
+use crate::metadata::{MetadataError, SkillMetadata, read_metadata};
 use crate::reference::Reference;
-use crate::review::{Candidate, Leave, Modesty, Refusal, Review, review};
+use crate::review::{Candidate, InstallPermissions, LowerClaim, Review, review};
 use crate::source::{self, Catalogue, Offer, Pinned, Source, SourceError};
 use crate::store::{Store, StoreError};
-use crate::switch::CommitError;
 
-pub use apply::Applied;
+pub use apply::AppliedChanges;
 pub use by_name::InstalledSkill;
-use choose::{Aim, Hopeless, Kind};
-pub use restore::{Restoration, Restored};
+use choose::{Kind, OnFailure, PlanGoal};
+pub use restore::{RestorePlan, RestoreReport};
 
 /// Everything that installing needs.
 pub struct Installer<'a> {
@@ -50,14 +51,14 @@ pub struct Installer<'a> {
     /// Now.
     pub now: Timestamp,
     /// What the user has allowed beforehand.
-    pub leave: Leave,
+    pub permissions: InstallPermissions,
     /// Releases must be this old, in seconds.
     pub min_age: Option<u64>,
 }
 
 /// What somebody wants installed.
 #[derive(Debug, Clone)]
-pub struct Wish {
+pub struct SkillRequirement {
     /// Where it is.
     pub reference: Reference,
     /// Which ones, where there are several; all of them when empty.
@@ -70,29 +71,29 @@ pub struct Wish {
 
 /// What would change.
 #[derive(Debug)]
-pub struct Plan {
+pub struct InstallPlan {
     /// The skills, each behind all that it needs (GAIA §10.3).
-    pub steps: Vec<Step>,
+    pub steps: Vec<InstallStep>,
     /// Skills that are there already, as they should be.
     pub unchanged: Vec<(SkillName, Version)>,
     /// What was asked for together with these and can't be had. Somebody must agree to go without (see
-    /// [`Plan::go_without`]).
-    pub left_out: Vec<LeftOut>,
+    /// [`InstallPlan::skip_unavailable`]).
+    pub unavailable: Vec<UnavailableSkill>,
     /// What somebody should know.
     pub notes: Vec<String>,
-    gone_without: Vec<LeftOut>,
+    skipped: Vec<UnavailableSkill>,
     /// Wishes that are left out, by their numbers, and why. They change nothing.
     failures: Vec<(usize, InstallError)>,
     /// Newer versions that an update does not choose.
-    pub newer: Vec<Newer>,
+    pub newer: Vec<NewerVersion>,
     /// The lock file that was looked at.
     before: Option<Vec<u8>>,
-    lock: Lock,
+    lock: LockFile,
 }
 
 /// A requested skill that can't be fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct UnavailableSkill {
     /// What it is called where it comes from.
     pub name: String,
     /// Why.
@@ -103,7 +104,7 @@ pub struct LeftOut {
 
 /// A version that is newer than the chosen one, and outside of the range that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Newer {
+pub struct NewerVersion {
     /// Which skill.
     pub name: SkillName,
     /// What an update chooses.
@@ -116,9 +117,9 @@ pub struct Newer {
 
 /// One skill that would be installed.
 #[derive(Debug)]
-pub struct Step {
+pub struct InstallStep {
     /// What its files say.
-    pub described: Described,
+    pub metadata: SkillMetadata,
     /// What it replaces.
     pub replaces: Option<Version>,
     /// What is to be looked at before.
@@ -126,11 +127,11 @@ pub struct Step {
     /// What its signatures prove.
     pub attestation: Attestation,
     /// What the lock will say.
-    pub entry: Locked,
+    pub entry: LockEntry,
     /// Whether the lock says it already, and only the files are put back.
     pub is_restored: bool,
     /// What somebody agrees to who installs it, whatever is installed now.
-    demands: Vec<Demand>,
+    demands: Vec<ConsentItem>,
     tree: Tree,
 }
 
@@ -160,16 +161,16 @@ pub enum InstallError {
     },
     /// Some of the skills that were asked for can't be had, and nobody agreed to go without.
     #[error("{} can't be installed: {}", skills(.0.len()), reasons(.0))]
-    LeftOut(Vec<LeftOut>),
+    Unavailable(Vec<UnavailableSkill>),
     /// A skill can't be installed, whoever vouches for it.
     #[error("`{name}` can't be installed: {source}")]
-    Described {
+    Metadata {
         /// What it is called.
         name: String,
         /// A name that it could be given, where its own is the reason.
         evident: Option<SkillName>,
         /// Why.
-        source: DescribeError,
+        source: MetadataError,
     },
     /// The files are none that can be installed.
     #[error("`{name}` can't be installed: {source}")]
@@ -249,7 +250,7 @@ pub enum InstallError {
     },
     /// Somebody else has changed the store between looking and doing.
     #[error("the store was changed meanwhile, so nothing was done")]
-    Overtaken,
+    StoreChanged,
     /// A skill is not installed.
     #[error("`{0}` is not installed")]
     NotInstalled(SkillName),
@@ -280,11 +281,11 @@ impl InstallError {
             Self::Source(error) => return error.problem(),
             Self::Several { .. } => ("several-skills", ProblemKind::InvalidInput),
             Self::NoneOfThem { .. } => ("no-such-skill-in-source", ProblemKind::NotFound),
-            Self::LeftOut(_) => ("skills-unavailable", ProblemKind::Failed),
-            Self::Described { source: DescribeError::HasName(_), .. } => {
+            Self::Unavailable(_) => ("skills-unavailable", ProblemKind::Failed),
+            Self::Metadata { source: MetadataError::HasName(_), .. } => {
                 ("skill-has-a-name", ProblemKind::InvalidInput)
             }
-            Self::Described { .. } => ("skill-not-installable", ProblemKind::Failed),
+            Self::Metadata { .. } => ("skill-not-installable", ProblemKind::Failed),
             Self::Files { .. } => ("files-not-installable", ProblemKind::Failed),
             Self::OtherName { .. } => ("other-name-than-requested", ProblemKind::Refused),
             Self::OtherVersion { .. } => ("other-version-than-requested", ProblemKind::Refused),
@@ -296,7 +297,7 @@ impl InstallError {
             Self::Lock { .. } => ("lock-file-unusable", ProblemKind::Corrupt),
             Self::Store(_) => ("store-unusable", ProblemKind::Failed),
             Self::Commit { .. } => ("change-failed", ProblemKind::Failed),
-            Self::Overtaken => ("store-changed", ProblemKind::Conflict),
+            Self::StoreChanged => ("store-changed", ProblemKind::Conflict),
             Self::NotInstalled(_) => ("skill-not-installed", ProblemKind::NotFound),
             Self::Needed { .. } => ("needed-by-others", ProblemKind::Refused),
             Self::Refused { .. } => ("installation-refused", ProblemKind::Refused),
@@ -328,7 +329,7 @@ impl InstallError {
                 remedies.push(Remedy::ListInstalled);
                 remedies
             }
-            Self::Overtaken => advice("run it again"),
+            Self::StoreChanged => advice("run it again"),
             Self::NotInstalled(_) => vec![Remedy::ListInstalled],
             Self::Needed { name, by } => {
                 vec![Remedy::Uninstall(format!("{name} {}", by.join(" ")))]
@@ -341,19 +342,19 @@ impl InstallError {
             Self::BadSignature { .. } => {
                 advice("do not use it; ask its author for one whose signature is valid")
             }
-            Self::Described { evident: Some(evident), .. } => {
+            Self::Metadata { evident: Some(evident), .. } => {
                 vec![Remedy::InstallAs(evident.to_string())]
             }
-            Self::Described { source: DescribeError::Name(_), .. } => {
+            Self::Metadata { source: MetadataError::Name(_), .. } => {
                 vec![Remedy::InstallAs("NAME".to_owned())]
             }
-            Self::Described { source: DescribeError::HasName(_), .. } => {
+            Self::Metadata { source: MetadataError::HasName(_), .. } => {
                 advice("install it under its own name")
             }
-            Self::Described {
-                source: DescribeError::Empty | DescribeError::Unreadable(_), ..
+            Self::Metadata {
+                source: MetadataError::Empty | MetadataError::Unreadable(_), ..
             } => advice("ask its author to fix it"),
-            Self::Described { source: DescribeError::NewerClient { .. }, .. } => {
+            Self::Metadata { source: MetadataError::NewerClient { .. }, .. } => {
                 advice("install a newer version of this program, or an older one of the skill")
             }
             _ => Vec::new(),
@@ -368,9 +369,9 @@ fn skills(count: usize) -> String {
     }
 }
 
-fn reasons(left_out: &[LeftOut]) -> String {
-    let reason = |one: &LeftOut| format!("`{}`: {}", one.name, one.reason);
-    left_out.iter().map(reason).collect::<Vec<String>>().join("; ")
+fn reasons(unavailable: &[UnavailableSkill]) -> String {
+    let reason = |one: &UnavailableSkill| format!("`{}`: {}", one.name, one.reason);
+    unavailable.iter().map(reason).collect::<Vec<String>>().join("; ")
 }
 
 fn listed(names: &[String]) -> String {
@@ -384,8 +385,8 @@ fn listed(names: &[String]) -> String {
 
 /// A skill whose files are here.
 #[derive(Debug, Clone)]
-struct Fetched {
-    described: Described,
+struct FetchedSkill {
+    metadata: SkillMetadata,
     tree: Tree,
     hashes: FileHashes,
     offer: Offer,
@@ -397,52 +398,59 @@ struct Fetched {
 
 impl Installer<'_> {
     /// Finds out what would change: all of what is wished for, or nothing. Nothing is written.
-    pub fn plan(&self, wishes: &[Wish]) -> Result<Plan, InstallError> {
-        self.plan_install(wishes, Hopeless::Stops, Gaps::Never)
+    pub fn plan(&self, requirements: &[SkillRequirement]) -> Result<InstallPlan, InstallError> {
+        self.plan_install(requirements, OnFailure::Stop, MissingSkills::Fail)
     }
 
     /// The same, but a skill that can't be had does not keep the others: it is among what is left out, with its reason, so
     /// that one look shows all of them. Whoever applies the plan must agree to that first.
-    pub fn plan_with_gaps(&self, wishes: &[Wish]) -> Result<Plan, InstallError> {
-        self.plan_install(wishes, Hopeless::Stops, Gaps::Collected)
+    pub fn plan_collecting_missing(
+        &self,
+        requirements: &[SkillRequirement],
+    ) -> Result<InstallPlan, InstallError> {
+        self.plan_install(requirements, OnFailure::Stop, MissingSkills::Collect)
     }
 
-    /// The same for wishes that know nothing of each other: those that can't be fulfilled are left out, and
-    /// [`Plan::take_failures`] says why.
-    pub fn plan_each(&self, wishes: &[Wish]) -> Result<Plan, InstallError> {
-        self.plan_install(wishes, Hopeless::IsLeftOut, Gaps::Never)
+    /// The same for requirements that know nothing of each other: those that can't be fulfilled are left out, and
+    /// [`InstallPlan::take_failures`] says why.
+    pub fn plan_each(
+        &self,
+        requirements: &[SkillRequirement],
+    ) -> Result<InstallPlan, InstallError> {
+        self.plan_install(requirements, OnFailure::Skip, MissingSkills::Fail)
     }
 
     fn plan_install(
         &self,
-        wishes: &[Wish],
-        hopeless: Hopeless,
-        gaps: Gaps,
-    ) -> Result<Plan, InstallError> {
+        requirements: &[SkillRequirement],
+        on_failure: OnFailure,
+        missing: MissingSkills,
+    ) -> Result<InstallPlan, InstallError> {
         let (before, lock) = self.read_lock()?;
         // Who names another range than before wants the best of that one, and not what happens to be there.
-        let is_other_range = |wish: &Wish| match &wish.reference {
+        let is_other_range = |requirement: &SkillRequirement| match &requirement.reference {
             Reference::Named(named) if named.range.is_some() => {
                 let entry = lock.skills.get(&named.name)?;
                 (entry.requested != named.range).then(|| named.name.clone())
             }
             _ => None,
         };
-        let moving: BTreeSet<SkillName> = wishes.iter().filter_map(is_other_range).collect();
-        let aim = Aim { wishes, moving: &moving, kind: Kind::Install, hopeless, gaps };
-        choose::plan(self, &aim, before, lock)
+        let moving: BTreeSet<SkillName> = requirements.iter().filter_map(is_other_range).collect();
+        let goal =
+            PlanGoal { requirements, moving: &moving, kind: Kind::Install, on_failure, missing };
+        choose::plan(self, &goal, before, lock)
     }
 
     /// Finds out what an update would change: of some skills, or of all when none is named. A skill that can't be updated
     /// stays as it is and keeps no other from it.
-    pub fn plan_update(&self, names: &BTreeSet<SkillName>) -> Result<Update, InstallError> {
+    pub fn plan_update(&self, names: &BTreeSet<SkillName>) -> Result<UpdatePlan, InstallError> {
         let (before, lock) = self.read_lock()?;
         for name in names {
             if !lock.skills.contains_key(name) {
                 return Err(InstallError::NotInstalled(name.clone()));
             }
         }
-        let (mut wishes, mut followed) = (Vec::new(), Vec::new());
+        let (mut requirements, mut followed) = (Vec::new(), Vec::new());
         let mut moving = BTreeSet::new();
         for (name, entry) in &lock.skills {
             if !names.is_empty() && !names.contains(name) {
@@ -451,47 +459,52 @@ impl Installer<'_> {
             moving.insert(name.clone());
             // What nobody asked for moves with what needs it.
             if (entry.explicit || names.contains(name))
-                && let Some(wish) = choose::follow(name, entry)
+                && let Some(requirement) = choose::follow(name, entry)
             {
-                wishes.push(wish);
+                requirements.push(requirement);
                 followed.push(name.clone());
             }
         }
-        let hopeless = Hopeless::IsLeftOut;
-        let aim = Aim {
-            wishes: &wishes,
+        let on_failure = OnFailure::Skip;
+        let goal = PlanGoal {
+            requirements: &requirements,
             moving: &moving,
             kind: Kind::Update,
-            hopeless,
-            gaps: Gaps::Never,
+            on_failure,
+            missing: MissingSkills::Fail,
         };
-        let mut plan = choose::plan(self, &aim, before, lock)?;
+        let mut plan = choose::plan(self, &goal, before, lock)?;
         let failures = std::mem::take(&mut plan.failures);
-        let failures = failures.into_iter().map(|(wish, error)| (followed[wish].clone(), error));
-        Ok(Update { failures: failures.collect(), plan })
+        let failures =
+            failures.into_iter().map(|(requirement, error)| (followed[requirement].clone(), error));
+        Ok(UpdatePlan { failures: failures.collect(), plan })
     }
 
-    fn read_lock(&self) -> Result<(Option<Vec<u8>>, Lock), InstallError> {
+    fn read_lock(&self) -> Result<(Option<Vec<u8>>, LockFile), InstallError> {
         read_lock_file(self.store)
     }
 
     /// Fetches the files of an offer and looks at them.
-    fn fetch(&self, offer: Offer, chosen: Option<&SkillName>) -> Result<Fetched, InstallError> {
-        let source::Fetched { tree, notes } = self.source.fetch(&offer.name, &offer.pinned)?;
-        let described = describe(&tree, &offer.name, chosen).map_err(|source| {
-            let is_name = matches!(source, DescribeError::Name(_));
+    fn fetch(
+        &self,
+        offer: Offer,
+        chosen: Option<&SkillName>,
+    ) -> Result<FetchedSkill, InstallError> {
+        let source::FetchedFiles { tree, notes } = self.source.fetch(&offer.name, &offer.pinned)?;
+        let metadata = read_metadata(&tree, &offer.name, chosen).map_err(|source| {
+            let is_name = matches!(source, MetadataError::Name(_));
             let evident = is_name.then(|| evident_name(&offer)).flatten();
-            InstallError::Described { name: offer.name.clone(), evident, source }
+            InstallError::Metadata { name: offer.name.clone(), evident, source }
         })?;
         let hashes = tree.hashes();
         let namespace = offer.pinned.namespace();
-        let attestation = self.attest(&described, &tree, &hashes, namespace);
+        let attestation = self.attest(&metadata, &tree, &hashes, namespace);
         if !attestation.refused.is_empty() {
             let refusals = attestation.refused.iter().map(ToString::to_string).collect();
-            return Err(InstallError::BadSignature { name: described.name, refusals });
+            return Err(InstallError::BadSignature { name: metadata.name, refusals });
         }
-        Ok(Fetched {
-            described,
+        Ok(FetchedSkill {
+            metadata,
             tree,
             hashes,
             offer,
@@ -504,117 +517,120 @@ impl Installer<'_> {
 
     fn attest(
         &self,
-        described: &Described,
+        metadata: &SkillMetadata,
         tree: &Tree,
         hashes: &FileHashes,
         namespace: Option<&SkillName>,
     ) -> Attestation {
-        let contents = contents_of(described, hashes, namespace);
+        let contents = contents_of(metadata, hashes, namespace);
         attest(&contents, &signatures_of(tree), self.trust, self.now)
     }
 
     /// Compares a skill with what is installed under its name.
-    fn step(&self, fetched: Fetched, lock: &Lock, needed: Needed) -> Result<Step, InstallError> {
-        let Fetched { described, tree, hashes, offer, attestation, requested, is_explicit, .. } =
-            fetched;
+    fn step(
+        &self,
+        fetched: FetchedSkill,
+        lock: &LockFile,
+        needed: Needed,
+    ) -> Result<InstallStep, InstallError> {
+        let FetchedSkill {
+            metadata, tree, hashes, offer, attestation, requested, is_explicit, ..
+        } = fetched;
         let offer_name = offer.name.clone();
-        let installed = lock.skills.get(&described.name);
-        let trust = Trust::of(&described.skill, attestation.tier, None, Origin::Downloaded);
+        let installed = lock.skills.get(&metadata.name);
+        let trust = Trust::of(&metadata.skill, attestation.tier, None, Origin::Downloaded);
         let evidence = Evidence { tier: trust.tier(), ..attestation.to_evidence() };
         let accepted =
-            |signer: &SignedBy| self.trust.accepts(described.name.as_str(), &signer.key_id);
+            |signer: &SignedBy| self.trust.accepts(metadata.name.as_str(), &signer.key_id);
         let signer_accepted = evidence.signers.iter().any(accepted);
         // Whoever has a skill with errors has agreed to that once.
-        let before = installed.and_then(|_| self.installed(&described.name, installed));
+        let before = installed.and_then(|entry| self.store.checked_metadata(&metadata.name, entry));
         let had_errors = before.as_ref().is_some_and(|before| !before.errors.is_empty());
-        let is_prose = described.is_prose && !before.is_some_and(|before| before.is_prose);
+        let is_prose = metadata.is_prose && !before.is_some_and(|before| before.is_prose);
         let candidate = Candidate {
-            calls_itself: described.calls_itself.as_deref(),
+            calls_itself: metadata.calls_itself.as_deref(),
             is_prose,
-            errors: if had_errors { &[] } else { &described.errors },
-            version: &described.version,
-            grants: &described.grants,
+            errors: if had_errors { &[] } else { &metadata.errors },
+            version: &metadata.version,
+            grants: &metadata.grants,
             evidence: &evidence,
             owner: offer.owner.as_deref(),
             source: &offer.pinned,
             is_explicit,
             signer_accepted,
-            modesty: Modesty::of(&described.skill, attestation.tier, tree.manifest()),
+            lower_claim: LowerClaim::of(&metadata.skill, attestation.tier, tree.manifest()),
         };
-        let demands = self.demands(&described, &hashes, &candidate);
-        let mut review = review(&candidate, installed, self.leave);
-        if installed.is_some_and(|installed| !self.has_agreed(&described.name, installed)) {
-            review.extend(crate::review::review(&candidate, None, self.leave));
+        let demands = self.demands(&metadata, &hashes, &candidate);
+        let mut review = review(&candidate, installed, self.permissions);
+        if installed.is_some_and(|installed| !self.store.has_agreed(&metadata.name, installed)) {
+            review.extend(crate::review::review(&candidate, None, self.permissions));
         }
         let integrity = content_digest(&hashes).integrity();
         if installed.is_none() {
-            review.refusals.extend(self.occupied(&described.name, &integrity)?);
+            review.refusals.extend(self.store.occupied(&metadata.name, &integrity)?);
         }
-        let mut entry =
-            Locked::new(described.version.clone(), integrity, evidence.tier, self.now.to_string());
+        let mut entry = LockEntry::new(
+            metadata.version.clone(),
+            integrity,
+            evidence.tier,
+            self.now.to_string(),
+        );
         entry.files = hashes.iter().map(|(path, hash)| (path.clone(), *hash)).collect();
         entry.signers = evidence.signers;
         entry.owner = offer.owner;
         entry.source = Some(offer.pinned);
-        entry.allow_unsigned = self.leave.unsigned && entry.signers.is_empty();
+        entry.allow_unsigned = self.permissions.unsigned && entry.signers.is_empty();
         entry.requested = requested;
         entry.explicit = is_explicit || installed.is_some_and(|installed| installed.explicit);
         entry.required_by = needed.by;
-        entry.dependencies_hash = dependencies_hash(&described, &needed.dependencies);
+        entry.dependencies_hash = dependencies_hash(&metadata, &needed.dependencies);
         entry.dependencies = needed.dependencies;
-        entry.permissions = described.grants.grants().iter().map(ToString::to_string).collect();
+        entry.permissions = metadata.grants.grants().iter().map(ToString::to_string).collect();
         if let Some(installed) = installed {
             entry.keep_extra_of(installed);
         }
-        entry.source_name = described.calls_itself.is_some().then_some(offer_name);
+        entry.source_name = metadata.calls_itself.is_some().then_some(offer_name);
         let replaces = installed.map(|installed| installed.version.clone());
         let is_restored = false;
-        Ok(Step { described, replaces, review, attestation, entry, is_restored, demands, tree })
-    }
-
-    /// Refuses to replace what the lock file does not know: it may be the user's own work. The same files may be put in
-    /// place again, as after a lost lock file.
-    fn occupied(&self, name: &SkillName, integrity: &str) -> Result<Option<Refusal>, InstallError> {
-        let Some(occupant) = self.store.occupant(name)? else { return Ok(None) };
-        let is_same = matches!(self.store.hash(name), Ok(Some(hashes))
-            if content_digest(&hashes).integrity() == integrity);
-        Ok((!is_same).then_some(Refusal::Occupied(occupant)))
-    }
-
-    /// Whether this user has agreed to a skill of the lock file, or only whoever wrote it has.
-    pub fn has_agreed(&self, name: &SkillName, entry: &Locked) -> bool {
-        self.store.as_shared().is_none_or(|shared| {
-            shared.agreements.cover(&[Demand::to_be_there(name, &entry.integrity)])
+        Ok(InstallStep {
+            metadata,
+            replaces,
+            review,
+            attestation,
+            entry,
+            is_restored,
+            demands,
+            tree,
         })
     }
 
     /// What somebody has to agree to who has never seen a skill, where that is to be remembered.
     fn demands(
         &self,
-        described: &Described,
+        metadata: &SkillMetadata,
         hashes: &FileHashes,
         candidate: &Candidate<'_>,
-    ) -> Vec<Demand> {
-        if self.store.as_shared().is_none() {
+    ) -> Vec<ConsentItem> {
+        if self.store.project().is_none() {
             return Vec::new();
         }
         // Whatever the installed version had and was agreed to before.
         let candidate = Candidate {
             is_explicit: true,
-            is_prose: described.is_prose,
-            errors: &described.errors,
+            is_prose: metadata.is_prose,
+            errors: &metadata.errors,
             ..candidate.clone()
         };
-        let first_look = review(&candidate, None, Leave::default());
-        Demand::of(&described.name, &content_digest(hashes).integrity(), &first_look)
+        let first_look = review(&candidate, None, InstallPermissions::default());
+        ConsentItem::of(&metadata.name, &content_digest(hashes).integrity(), &first_look)
     }
 }
 
 /// What an update would change.
 #[derive(Debug)]
-pub struct Update {
+pub struct UpdatePlan {
     /// What can be updated.
-    pub plan: Plan,
+    pub plan: InstallPlan,
     /// Skills that stay as they are, and why.
     pub failures: Vec<(SkillName, InstallError)>,
 }
@@ -635,11 +651,11 @@ fn evident_name(offer: &Offer) -> Option<SkillName> {
 
 /// Whether skills that can't be had keep the others from being installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Gaps {
+enum MissingSkills {
     /// They do.
-    Never,
+    Fail,
     /// They are collected.
-    Collected,
+    Collect,
 }
 
 /// How a skill stands to the others.
@@ -661,12 +677,12 @@ pub fn signatures_of(tree: &Tree) -> Vec<prowess_trust::Signature> {
 
 /// A skill as signatures see it.
 pub fn contents_of(
-    described: &Described,
+    metadata: &SkillMetadata,
     hashes: &FileHashes,
     namespace: Option<&SkillName>,
 ) -> Contents {
     // The name in the file: a signature for one name is none for the same files under another.
-    let mut contents = Contents::new(described.own_name(), &described.version.to_string());
+    let mut contents = Contents::new(metadata.own_name(), &metadata.version.to_string());
     contents.namespace = namespace.map(ToString::to_string);
     contents.files =
         hashes.iter().map(|(path, hash)| (path.as_str().to_owned(), *hash.as_bytes())).collect();
@@ -674,10 +690,10 @@ pub fn contents_of(
 }
 
 /// One hash over everything a skill was resolved with: skills and Python packages (GAIA §7.3).
-fn dependencies_hash(described: &Described, skills: &BTreeMap<SkillName, Version>) -> String {
+fn dependencies_hash(metadata: &SkillMetadata, skills: &BTreeMap<SkillName, Version>) -> String {
     let mut lines: Vec<String> =
         skills.iter().map(|(name, version)| format!("skill {name} {version}\n")).collect();
-    let packages = &described.skill.requirements.python_packages;
+    let packages = &metadata.skill.requirements.python_packages;
     let mut packages: Vec<String> =
         packages.iter().map(|package| format!("python {}\n", package.as_str())).collect();
     packages.sort();
@@ -686,21 +702,21 @@ fn dependencies_hash(described: &Described, skills: &BTreeMap<SkillName, Version
 }
 
 /// What is installed in a store, as its lock file has it.
-pub fn read_lock(store: &Store) -> Result<Lock, InstallError> {
+pub fn read_lock(store: &Store) -> Result<LockFile, InstallError> {
     read_lock_file(store).map(|(_, lock)| lock)
 }
 
 /// The lock file and what it says, after what others left undone was finished. Nobody is locked out: a change is made only
 /// if the lock file is still this one.
-pub(crate) fn read_lock_file(store: &Store) -> Result<(Option<Vec<u8>>, Lock), InstallError> {
+pub(crate) fn read_lock_file(store: &Store) -> Result<(Option<Vec<u8>>, LockFile), InstallError> {
     store.settle()?;
     let bytes = store.lock_file(MOST_BYTES)?;
     let lock = parse_lock(store, bytes.as_deref())?;
     Ok((bytes, lock))
 }
 
-fn parse_lock(store: &Store, bytes: Option<&[u8]>) -> Result<Lock, InstallError> {
-    let Some(bytes) = bytes else { return Ok(Lock::default()) };
+fn parse_lock(store: &Store, bytes: Option<&[u8]>) -> Result<LockFile, InstallError> {
+    let Some(bytes) = bytes else { return Ok(LockFile::default()) };
     let failed = |source| InstallError::Lock {
         path: store.path().join(crate::store::LOCK_FILE).display().to_string(),
         is_shared: store.is_shared(),
@@ -711,10 +727,10 @@ fn parse_lock(store: &Store, bytes: Option<&[u8]>) -> Result<Lock, InstallError>
     store.parse_lock(text).map_err(failed)
 }
 
-impl Step {
+impl InstallStep {
     /// Its name.
     pub fn name(&self) -> &SkillName {
-        &self.described.name
+        &self.metadata.name
     }
 
     /// Its files.
@@ -741,49 +757,49 @@ impl Step {
     }
 
     /// The range that it is followed in from now on, where that is another one than before.
-    pub fn new_range(&self, plan: &Plan) -> Option<&str> {
+    pub fn new_range(&self, plan: &InstallPlan) -> Option<&str> {
         let before = plan.lock.skills.get(self.name())?;
         self.entry.requested.as_deref().filter(|_| before.requested != self.entry.requested)
     }
 
     /// Whether the files are those that are installed.
-    fn is_reinstall(&self, lock: &Lock) -> bool {
+    fn is_reinstall(&self, lock: &LockFile) -> bool {
         lock.skills
             .get(self.name())
             .is_some_and(|installed| installed.integrity == self.entry.integrity)
     }
 }
 
-impl Plan {
+impl InstallPlan {
     /// Whether nobody needs to be asked and nothing is refused.
     pub fn is_clear(&self) -> bool {
         self.steps.iter().all(|step| step.review.is_clear())
     }
 
     /// Agrees to install the others. What is left out is told as a note.
-    pub fn go_without(&mut self) {
-        let left_out = std::mem::take(&mut self.left_out);
-        let note = |one: &LeftOut| format!("`{}` is left out: {}", one.name, one.reason);
-        self.notes.extend(left_out.iter().map(note));
-        self.gone_without.extend(left_out);
+    pub fn skip_unavailable(&mut self) {
+        let unavailable = std::mem::take(&mut self.unavailable);
+        let note = |one: &UnavailableSkill| format!("`{}` is left out: {}", one.name, one.reason);
+        self.notes.extend(unavailable.iter().map(note));
+        self.skipped.extend(unavailable);
     }
 
     /// What somebody agreed to go without.
-    pub fn gone_without(&self) -> &[LeftOut] {
-        &self.gone_without
+    pub fn skipped(&self) -> &[UnavailableSkill] {
+        &self.skipped
     }
 
     /// Whether a step only puts back the files that are installed.
-    pub fn keeps_files(&self, step: &Step) -> bool {
+    pub fn keeps_files(&self, step: &InstallStep) -> bool {
         step.is_reinstall(&self.lock)
     }
 
     /// What is installed before it.
-    pub fn lock(&self) -> &Lock {
+    pub fn lock(&self) -> &LockFile {
         &self.lock
     }
 
-    /// Takes the wishes that are left out, by their numbers, with the reasons.
+    /// Takes the requirements that are left out, by their numbers, with the reasons.
     pub fn take_failures(&mut self) -> Vec<(usize, InstallError)> {
         std::mem::take(&mut self.failures)
     }
@@ -791,10 +807,11 @@ impl Plan {
     /// Both plans as one change. Of a skill that is in both, this one counts. They must be about the same lock file.
     pub fn and(mut self, other: Self) -> Result<Self, InstallError> {
         if self.before != other.before {
-            return Err(InstallError::Overtaken);
+            return Err(InstallError::StoreChanged);
         }
-        let is_new = |step: &Step| self.steps.iter().all(|known| known.name() != step.name());
-        let more: Vec<Step> = other.steps.into_iter().filter(is_new).collect();
+        let is_new =
+            |step: &InstallStep| self.steps.iter().all(|known| known.name() != step.name());
+        let more: Vec<InstallStep> = other.steps.into_iter().filter(is_new).collect();
         // What is put back is needed by what is new, and never the other way around.
         self.steps.splice(0..0, more);
         let is_step = |name: &SkillName| self.steps.iter().any(|step| step.name() == name);

@@ -10,7 +10,7 @@ const FOOTER: &str = "end\n";
 
 /// One thing that a change does.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum JournalStep {
     /// Puts a staged folder in the place of a skill.
     Install {
         /// The skill.
@@ -30,13 +30,15 @@ pub(crate) enum Step {
 }
 
 /// The journal as text.
-pub(crate) fn write(steps: &[Step]) -> String {
+pub(crate) fn write(steps: &[JournalStep]) -> String {
     let mut text = format!("{HEADER}\n");
     for step in steps {
         let line = match step {
-            Step::Install { name, slot, digest } => format!("install {name} {slot} {digest}\n"),
-            Step::Remove { name } => format!("remove {name}\n"),
-            Step::LockFile => "lock-file\n".to_owned(),
+            JournalStep::Install { name, slot, digest } => {
+                format!("install {name} {slot} {digest}\n")
+            }
+            JournalStep::Remove { name } => format!("remove {name}\n"),
+            JournalStep::LockFile => "lock-file\n".to_owned(),
         };
         text.push_str(&line);
     }
@@ -48,22 +50,22 @@ pub(crate) fn write(steps: &[Step]) -> String {
 ///
 /// Slots are checked like names: a journal is a file on disk that somebody may have changed, and nothing in it leads out
 /// of the store (attack registry-B13).
-pub(crate) fn read(text: &str) -> Option<Vec<Step>> {
+pub(crate) fn read(text: &str) -> Option<Vec<JournalStep>> {
     let lines = text.strip_prefix(HEADER)?.strip_prefix('\n')?.strip_suffix(FOOTER)?;
     lines.lines().map(step).collect()
 }
 
-fn step(line: &str) -> Option<Step> {
+fn step(line: &str) -> Option<JournalStep> {
     let words: Vec<&str> = line.split(' ').collect();
     match words.as_slice() {
         ["install", name, slot, digest] => {
             // Slots are named by us and look like names of skills.
             slot.parse::<SkillName>().ok()?;
             let (name, digest) = (name.parse().ok()?, digest.parse().ok()?);
-            Some(Step::Install { name, slot: (*slot).to_owned(), digest })
+            Some(JournalStep::Install { name, slot: (*slot).to_owned(), digest })
         }
-        ["remove", name] => Some(Step::Remove { name: name.parse().ok()? }),
-        ["lock-file"] => Some(Step::LockFile),
+        ["remove", name] => Some(JournalStep::Remove { name: name.parse().ok()? }),
+        ["lock-file"] => Some(JournalStep::LockFile),
         _ => None,
     }
 }
@@ -75,13 +77,13 @@ mod tests {
     #[test]
     fn what_is_written_is_read_and_what_leads_out_is_not() {
         let steps = vec![
-            Step::Install {
+            JournalStep::Install {
                 name: "a-b".parse().unwrap(),
                 slot: "skill-0".into(),
                 digest: Sha256Digest::of(b""),
             },
-            Step::Remove { name: "c".parse().unwrap() },
-            Step::LockFile,
+            JournalStep::Remove { name: "c".parse().unwrap() },
+            JournalStep::LockFile,
         ];
         let text = write(&steps);
         assert_eq!(read(&text), Some(steps));

@@ -1,10 +1,10 @@
 //! Skills on disk: where they come from, changes that happen whole or not at all, and where agents look for them.
 //!
 //! ```
-//! use prowess_package::limits::Limits;
+//! use prowess_package::limits::PackageLimits;
 //! use prowess_package::pack::pack;
 //! use prowess_store::store::Store;
-//! use prowess_store::switch::Changes;
+//! use prowess_store::commit::Changes;
 //! use prowess_package::tree::Tree;
 //! use prowess_package::unpack::UnpackOptions;
 //!
@@ -14,12 +14,12 @@
 //! # std::fs::create_dir(&folder)?;
 //! # std::fs::write(folder.join("SKILL.md"), "---\nname: hello-world\ndescription: Greets\n---\n\n# Hello\n")?;
 //! // A folder to an archive: the same files give the same bytes.
-//! let archive = pack(&Tree::read(&folder, &Limits::PACKAGE)?.tree);
+//! let archive = pack(&Tree::read(&folder, &PackageLimits::PACKAGE)?.tree);
 //!
 //! // The archive to a store, whole or not at all.
 //! let store = Store::open(&home.path().join("store"))?;
 //! let mut stage = store.stage()?;
-//! let options = UnpackOptions { limits: Limits::PACKAGE, name: None };
+//! let options = UnpackOptions { limits: PackageLimits::PACKAGE, name: None };
 //! let skill = stage.unpack(std::io::Cursor::new(archive), &options)?;
 //! let name = skill.name.clone();
 //! store.lock()?.commit(stage, &Changes { install: vec![skill], remove: vec![], lock_file: None })?;
@@ -29,14 +29,15 @@
 //! ```
 //!
 //! Programs that embed it install by name and range, list and load (GAIA §6.2). Where skills come from is theirs to say: here
-//! a folder on this machine is the registry, `prowess-client` has the ones on the network.
+//! a folder on this machine is the registry, `prowess-sources` has the ones on the network.
 //!
 //! ```
 //! use prowess_resolve::{Package, Release};
 //! use prowess_store::install::Installer;
-//! use prowess_package::limits::Limits;
-//! use prowess_store::reference::Named;
-//! use prowess_store::review::Leave;
+//! use prowess_package::limits::PackageLimits;
+//! use prowess_package::name::SkillName;
+//! use prowess_store::reference::NamedReference;
+//! use prowess_store::review::InstallPermissions;
 //! use prowess_store::source::{Catalogue, Local, Offer, Pinned, SourceError};
 //! use prowess_store::store::Store;
 //! use prowess_trust::{Timestamp, TrustStore};
@@ -45,7 +46,7 @@
 //! struct Shelf(std::path::PathBuf);
 //!
 //! impl Catalogue for Shelf {
-//!     fn package(&self, named: &Named) -> Result<Package, SourceError> {
+//!     fn package(&self, named: &NamedReference) -> Result<Package, SourceError> {
 //!         Ok(Package::new("shelf", named.name.as_str()))
 //!     }
 //!     fn releases(&self, _: &Package) -> Result<Vec<Release>, SourceError> {
@@ -55,6 +56,9 @@
 //!         let path = self.0.join(version.to_string()).display().to_string();
 //!         let pinned = Pinned::Folder { path };
 //!         Ok(Offer { name: package.name().to_owned(), pinned, owner: None, published: None })
+//!     }
+//!     fn revoked(&self, _: &SkillName, _: &Pinned) -> Result<Option<String>, SourceError> {
+//!         Ok(None)
 //!     }
 //! }
 //!
@@ -67,7 +71,7 @@
 //! # }
 //! # let folder = home.path().to_owned();
 //! let store = Store::open(&folder.join("store"))?;
-//! let source = Local { current_folder: folder.clone(), home: None, limits: Limits::PACKAGE };
+//! let source = Local { current_folder: folder.clone(), home: None, limits: PackageLimits::PACKAGE };
 //! let installer = Installer {
 //!     store: &store,
 //!     source: &source,
@@ -75,7 +79,7 @@
 //!     trust: &TrustStore::empty(),
 //!     now: Timestamp::from_unix(1_790_000_000),
 //!     // Nobody has signed these, and this program takes them all the same.
-//!     leave: Leave { experimental: true, unsigned: false, replace_owner: false },
+//!     permissions: InstallPermissions { experimental: true, unsigned: false, replace_owner: false },
 //!     min_age: None,
 //! };
 //! installer.install("greet", ">=1.0.0,<2.0.0", |_plan| false)?;
@@ -88,22 +92,22 @@
 
 pub mod agents;
 pub mod agreement;
+pub mod commit;
 pub mod composition;
 pub mod declared_version;
-pub mod described;
 pub mod discovery;
 pub mod drift;
-pub mod ground;
 pub mod import;
 pub mod install;
 mod journal;
 pub mod lock;
+pub mod metadata;
 pub mod placement;
 pub mod places;
+pub mod project_root;
 pub mod reference;
 pub mod review;
 pub mod source;
 pub mod stage;
 pub mod store;
-pub mod switch;
 pub mod which;

@@ -20,16 +20,16 @@ pub const MOST_BYTES: u64 = 16 << 20;
 
 /// What is installed in one store.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Lock {
+pub struct LockFile {
     /// The skills, by their names.
-    pub skills: BTreeMap<SkillName, Locked>,
+    pub skills: BTreeMap<SkillName, LockEntry>,
     /// Fields that are not ours.
     extra: Map<String, Value>,
 }
 
 /// One installed skill.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Locked {
+pub struct LockEntry {
     /// Its version; `0.0.0` when it declares none (R5).
     pub version: semver::Version,
     /// The content digest, as `sha256-` and base64.
@@ -113,7 +113,7 @@ const KNOWN: [&str; 20] = [
     "registry",
 ];
 
-impl Locked {
+impl LockEntry {
     /// An entry with the fields that every skill has.
     pub fn new(
         version: semver::Version,
@@ -159,7 +159,7 @@ impl Locked {
     }
 }
 
-impl Lock {
+impl LockFile {
     /// Reads a lock.
     pub fn parse(text: &str) -> Result<Self, LockError> {
         let value: Value =
@@ -178,7 +178,7 @@ impl Lock {
                 for (name, entry) in skills {
                     let place = format!("skills.{name}");
                     let parsed: SkillName =
-                        name.parse().map_err(|error: prowess_package::name::NameError| {
+                        name.parse().map_err(|error: prowess_package::name::SkillNameError| {
                             LockError::Field {
                                 place: place.clone(),
                                 problem: format!("has no name that can be installed: {error}"),
@@ -214,7 +214,7 @@ impl Lock {
     }
 }
 
-fn to_value(entry: &Locked) -> Value {
+fn to_value(entry: &LockEntry) -> Value {
     let mut value = Map::new();
     let mut put = |key: &str, field: Value| {
         value.insert(key.to_owned(), field);
@@ -372,14 +372,14 @@ impl Fields {
         Some(Fields { place: format!("{}.{key}", self.place), value: value.clone() })
     }
 
-    fn locked(self) -> Result<Locked, LockError> {
+    fn locked(self) -> Result<LockEntry, LockError> {
         if !self.value.is_object() {
             return Err(self.problem("", "is no object"));
         }
         let version = self.parsed("version", &self.text("version")?)?;
         let integrity = self.text("integrity")?;
         let tier = self.parsed("security_tier", &self.text("security_tier")?)?;
-        let mut locked = Locked::new(version, integrity, tier, self.text("installed_at")?);
+        let mut locked = LockEntry::new(version, integrity, tier, self.text("installed_at")?);
         locked.dependencies_hash = self.optional_text("dependencies_hash")?.unwrap_or_default();
         locked.source = self.inner("source").map(|source| source.source()).transpose()?;
         locked.source_name = self.optional_text("source_name")?;
@@ -499,7 +499,7 @@ mod tests {
     #[test]
     fn the_specified_lock_survives_with_what_is_not_ours() {
         // GAIA-7.3-1.
-        let lock = Lock::parse(SPECIFIED).expect("a lock");
+        let lock = LockFile::parse(SPECIFIED).expect("a lock");
         let entry = &lock.skills[&"web-search".parse::<SkillName>().expect("a name")];
         assert_eq!(entry.version.to_string(), "1.2.0");
         assert_eq!(entry.integrity, "sha256-abc123...");
@@ -511,7 +511,7 @@ mod tests {
 
     #[test]
     fn every_field_is_read_back() {
-        let mut entry = Locked::new(
+        let mut entry = LockEntry::new(
             semver::Version::new(1, 2, 3),
             "sha256-x".to_owned(),
             Tier::Community,
@@ -564,15 +564,15 @@ mod tests {
         ];
         for source in sources {
             entry.source = Some(source);
-            let mut lock = Lock::default();
+            let mut lock = LockFile::default();
             lock.skills.insert("x".parse().expect("a name"), entry.clone());
-            assert_eq!(Lock::parse(&lock.to_text()), Ok(lock));
+            assert_eq!(LockFile::parse(&lock.to_text()), Ok(lock));
         }
     }
 
     #[track_caller]
     fn check_error(text: &str, expected: &str) {
-        assert_eq!(Lock::parse(text).expect_err("refused").to_string(), expected);
+        assert_eq!(LockFile::parse(text).expect_err("refused").to_string(), expected);
     }
 
     #[test]
@@ -589,7 +589,7 @@ mod tests {
         );
         // NEG-1, attack registry-B13: a lock names no places outside.
         let poisoned = r#"{"version":1,"skills":{"../../x":{}}}"#;
-        let error = Lock::parse(poisoned).expect_err("refused").to_string();
+        let error = LockFile::parse(poisoned).expect_err("refused").to_string();
         assert!(error.starts_with("`skills.../../x` has no name that can be installed"), "{error}");
         check_error(
             r#"{"version":1,"skills":{"a":{"version":"1.0.0","integrity":"i","security_tier":"gold","installed_at":"t"}}}"#,

@@ -11,24 +11,26 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use prowess_files::folder::{Folder, Kind};
-use prowess_package::content::{Role, SIDECAR, role_of};
+use prowess_files::folder::{EntryKind, Folder};
+use prowess_package::content::{FileRole, SIDECAR, role_of};
 use prowess_package::digest::{FileHashes, Sha256Digest, content_digest};
-use prowess_package::limits::Limits;
+use prowess_package::limits::PackageLimits;
 use prowess_package::name::SkillName;
 use prowess_package::tree::{self, TreeError};
 
-use crate::agents::{Agent, Seen};
+use crate::agents::{Agent, LinkSupport};
 use crate::places::{Places, Scope};
-use reach::Reached;
+use reach::AgentFolder;
 use record::Record;
 
-pub use apply::{Owners, Undone, UndoneHow, apply, apply_all, undo, undo_all};
-pub use record::{FILE_NAME as RECORD_FILE_NAME, Recorded, placed};
+pub use apply::{
+    PlacementOwners, RemovalOutcome, RemovedPlacement, apply, apply_all, undo, undo_all,
+};
+pub use record::{FILE_NAME as RECORD_FILE_NAME, RecordedPlacement, placed};
 
 /// A skill, and the agents that should find it.
 #[derive(Clone, Copy, Debug)]
-pub struct Wish<'w> {
+pub struct PlacementRequest<'w> {
     /// Its name, which is the name of the folder that agents see.
     pub skill: &'w SkillName,
     /// Its folder in the store.
@@ -38,12 +40,12 @@ pub struct Wish<'w> {
     /// In the project, or for the user everywhere.
     pub scope: Scope,
     /// As a link or as a copy.
-    pub manner: Manner,
+    pub mode: PlacementMode,
 }
 
 /// How a skill is put into a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Manner {
+pub enum PlacementMode {
     /// As a link, unless an agent that looks there is reported not to see links.
     AsSeen,
     /// As a link.
@@ -62,18 +64,18 @@ pub struct Placement {
     /// The ids of the agents for which it is there.
     pub owners: Vec<String>,
     /// As what.
-    pub form: Form,
+    pub form: PlacementForm,
     /// Why it is a copy, where it is one.
     pub why: Option<String>,
     /// What has to be done.
-    pub change: Change,
+    pub change: PlacementChange,
     /// What was placed there earlier and makes room.
-    pub replaces: Option<Form>,
+    pub replaces: Option<PlacementForm>,
 }
 
 /// What is put into a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum PlacementForm {
     /// A link with this target, relative to the folder.
     Link(PathBuf),
     /// A copy of files with this content digest.
@@ -82,7 +84,7 @@ pub enum Form {
 
 /// What has to be done for a placement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum PlacementChange {
     /// There is nothing yet.
     Make,
     /// What was put there earlier makes room.
@@ -169,22 +171,29 @@ fn disk(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Placement
 }
 
 /// What [`apply`] would do. Nothing is written.
-pub fn plan(places: &Places, wish: &Wish<'_>) -> Result<Vec<Placement>, PlacementError> {
-    let record = Record::read(places, wish.scope)?;
-    let planned = plan_with(places, wish, &record)?;
+pub fn plan(
+    places: &Places,
+    request: &PlacementRequest<'_>,
+) -> Result<Vec<Placement>, PlacementError> {
+    let record = Record::read(places, request.scope)?;
+    let planned = plan_with(places, request, &record)?;
     Ok(planned.into_iter().map(|(_, placement)| placement).collect())
 }
 
-/// Whether the places of wishes are free or ours, for skills that are not in the store yet. Nothing is written.
+/// Whether the places of requests are free or ours, for skills that are not in the store yet. Nothing is written.
 ///
 /// Somebody may take a place after that: [`apply`] looks again.
-pub fn check(places: &Places, scope: Scope, wishes: &[Wish<'_>]) -> Result<(), PlacementError> {
+pub fn check(
+    places: &Places,
+    scope: Scope,
+    requests: &[PlacementRequest<'_>],
+) -> Result<(), PlacementError> {
     let record = Record::read(places, scope)?;
-    for wish in wishes {
-        let source = Source::expect(wish.directory);
-        for (reached, agents) in folders_of(places, wish)? {
+    for request in requests {
+        let source = Source::expect(request.directory);
+        for (reached, agents) in folders_of(places, request)? {
             let Place { path, there, why, is_recorded, .. } =
-                Place::look(wish, &record, &reached.real, &agents)?;
+                Place::look(request, &record, &reached.real, &agents)?;
             match there {
                 There::Nothing | There::Ours(_) => {}
                 There::Theirs(Theirs::Link(target))
@@ -212,13 +221,16 @@ pub struct Destination {
 }
 
 /// Where a skill would be placed that is not in the store yet, and what is in the way. Nothing is written.
-pub fn destinations(places: &Places, wish: &Wish<'_>) -> Result<Vec<Destination>, PlacementError> {
-    let record = Record::read(places, wish.scope)?;
-    let source = Source::expect(wish.directory);
+pub fn destinations(
+    places: &Places,
+    request: &PlacementRequest<'_>,
+) -> Result<Vec<Destination>, PlacementError> {
+    let record = Record::read(places, request.scope)?;
+    let source = Source::expect(request.directory);
     let mut destinations = Vec::new();
-    for (reached, agents) in folders_of(places, wish)? {
+    for (reached, agents) in folders_of(places, request)? {
         let Place { path, there, owners, why, is_recorded } =
-            Place::look(wish, &record, &reached.real, &agents)?;
+            Place::look(request, &record, &reached.real, &agents)?;
         let is_copy = why.is_some();
         let in_the_way = match there {
             There::Nothing | There::Ours(_) => None,
@@ -232,21 +244,21 @@ pub fn destinations(places: &Places, wish: &Wish<'_>) -> Result<Vec<Destination>
                 other => return Err(other),
             },
         };
-        let skill = wish.skill.clone();
+        let skill = request.skill.clone();
         destinations.push(Destination { skill, path, owners, is_copy, in_the_way });
     }
     Ok(destinations)
 }
 
-/// The folders of the agents of a wish. Agents that share a folder share what is in it, also when the folder is one by a
+/// The folders of the agents of a request. Agents that share a folder share what is in it, also when the folder is one by a
 /// link.
 fn folders_of(
     places: &Places,
-    wish: &Wish<'_>,
-) -> Result<Vec<(Reached, Vec<&'static Agent>)>, PlacementError> {
-    let mut folders: BTreeMap<PathBuf, (Reached, Vec<&'static Agent>)> = BTreeMap::new();
-    for &agent in wish.agents {
-        let reached = reach::folder_of(agent, wish.scope, places)?;
+    request: &PlacementRequest<'_>,
+) -> Result<Vec<(AgentFolder, Vec<&'static Agent>)>, PlacementError> {
+    let mut folders: BTreeMap<PathBuf, (AgentFolder, Vec<&'static Agent>)> = BTreeMap::new();
+    for &agent in request.agents {
+        let reached = reach::folder_of(agent, request.scope, places)?;
         let (_, sharing) =
             folders.entry(reached.real.clone()).or_insert_with(|| (reached, Vec::new()));
         sharing.push(agent);
@@ -256,45 +268,47 @@ fn folders_of(
 
 fn plan_with(
     places: &Places,
-    wish: &Wish<'_>,
+    request: &PlacementRequest<'_>,
     record: &Record,
-) -> Result<Vec<(Reached, Placement)>, PlacementError> {
-    let folders = folders_of(places, wish)?;
-    let source = Source::look(wish.directory)?;
+) -> Result<Vec<(AgentFolder, Placement)>, PlacementError> {
+    let folders = folders_of(places, request)?;
+    let source = Source::look(request.directory)?;
     folders
         .into_iter()
         .map(|(reached, agents)| {
-            let placement = plan_one(wish, record, &source, &reached.real, &agents)?;
+            let placement = plan_one(request, record, &source, &reached.real, &agents)?;
             Ok((reached, placement))
         })
         .collect()
 }
 
 fn plan_one(
-    wish: &Wish<'_>,
+    request: &PlacementRequest<'_>,
     record: &Record,
     source: &Source,
     folder: &Path,
     agents: &[&'static Agent],
 ) -> Result<Placement, PlacementError> {
     let Place { path, there, owners, why, is_recorded } =
-        Place::look(wish, record, folder, agents)?;
+        Place::look(request, record, folder, agents)?;
     let form = match why {
-        Some(_) => Form::Copy(source.digest()?),
-        None => Form::Link(source.seen_from(folder)),
+        Some(_) => PlacementForm::Copy(source.digest()?),
+        None => PlacementForm::Link(source.seen_from(folder)),
     };
     let mut replaces = None;
     let change = match there {
-        There::Nothing => Change::Make,
-        There::Ours(known) if known == form => Change::Keep,
+        There::Nothing => PlacementChange::Make,
+        There::Ours(known) if known == form => PlacementChange::Keep,
         There::Ours(known) => {
             replaces = Some(known);
-            Change::Replace
+            PlacementChange::Replace
         }
-        There::Theirs(Theirs::Link(target)) if form == Form::Link(target.clone()) => Change::Theirs,
+        There::Theirs(Theirs::Link(target)) if form == PlacementForm::Link(target.clone()) => {
+            PlacementChange::Theirs
+        }
         There::Theirs(theirs) => return Err(occupied(path, &theirs, is_recorded)),
     };
-    Ok(Placement { skill: wish.skill.clone(), path, owners, form, why, change, replaces })
+    Ok(Placement { skill: request.skill.clone(), path, owners, form, why, change, replaces })
 }
 
 /// Where a skill would be placed, and what is there.
@@ -310,14 +324,14 @@ struct Place {
 
 impl Place {
     fn look(
-        wish: &Wish<'_>,
+        request: &PlacementRequest<'_>,
         record: &Record,
         folder: &Path,
         agents: &[&'static Agent],
     ) -> Result<Self, PlacementError> {
-        let path = folder.join(wish.skill.as_str());
+        let path = folder.join(request.skill.as_str());
         let recorded = record.at(&path);
-        let there = there(folder, wish.skill, recorded)?;
+        let there = there(folder, request.skill, recorded)?;
         let mut owners: Vec<String> =
             recorded.map(|known| known.owners.clone()).unwrap_or_default();
         owners.extend(agents.iter().map(|agent| agent.id.to_owned()));
@@ -326,19 +340,19 @@ impl Place {
         let blind = owners
             .iter()
             .filter_map(|id| crate::agents::by_id(id))
-            .find(|agent| agent.sees_links(wish.scope) == Seen::No);
-        let why = match (wish.manner, blind, &there) {
-            (Manner::Link, ..) => None,
-            (Manner::Copy, ..) => Some("a copy was asked for".to_owned()),
-            (Manner::AsSeen, Some(agent), _) => {
+            .find(|agent| agent.sees_links(request.scope) == LinkSupport::No);
+        let why = match (request.mode, blind, &there) {
+            (PlacementMode::Link, ..) => None,
+            (PlacementMode::Copy, ..) => Some("a copy was asked for".to_owned()),
+            (PlacementMode::AsSeen, Some(agent), _) => {
                 let source = agent.links.source.unwrap_or_default();
                 Some(format!("{} is reported not to see links ({source})", agent.title))
             }
             // Somebody asked for a copy earlier.
-            (Manner::AsSeen, None, There::Ours(Form::Copy(_))) => {
+            (PlacementMode::AsSeen, None, There::Ours(PlacementForm::Copy(_))) => {
                 Some("it is one already".to_owned())
             }
-            (Manner::AsSeen, None, _) => None,
+            (PlacementMode::AsSeen, None, _) => None,
         };
         Ok(Self { path, there, owners, why, is_recorded: recorded.is_some() })
     }
@@ -405,7 +419,7 @@ impl Source {
 enum There {
     Nothing,
     /// What the list says we put there.
-    Ours(Form),
+    Ours(PlacementForm),
     /// Anything else.
     Theirs(Theirs),
 }
@@ -420,7 +434,7 @@ enum Theirs {
 fn there(
     folder: &Path,
     skill: &SkillName,
-    recorded: Option<&Recorded>,
+    recorded: Option<&RecordedPlacement>,
 ) -> Result<There, PlacementError> {
     let opened = match Folder::open(folder) {
         Ok(opened) => opened,
@@ -430,36 +444,41 @@ fn there(
     found_in(&opened, skill, recorded).map_err(disk("look at", &folder.join(skill.as_str())))
 }
 
-fn found_in(folder: &Folder, skill: &SkillName, recorded: Option<&Recorded>) -> io::Result<There> {
+fn found_in(
+    folder: &Folder,
+    skill: &SkillName,
+    recorded: Option<&RecordedPlacement>,
+) -> io::Result<There> {
     let name = skill.as_str();
-    let is_ours = |form: &Form| recorded.is_some_and(|known| known.forms().any(|it| it == form));
+    let is_ours =
+        |form: &PlacementForm| recorded.is_some_and(|known| known.forms().any(|it| it == form));
     Ok(match folder.kind(name.as_bytes())? {
         None => There::Nothing,
-        Some(Kind::Link) => {
+        Some(EntryKind::Link) => {
             let target = folder.link(name)?;
-            let form = Form::Link(target.clone());
+            let form = PlacementForm::Link(target.clone());
             if is_ours(&form) { There::Ours(form) } else { There::Theirs(Theirs::Link(target)) }
         }
-        Some(Kind::Folder) if recorded.is_some() => {
+        Some(EntryKind::Folder) if recorded.is_some() => {
             // What can't be hashed holds a link or worse, and we copy neither.
-            match digest(&folder.folder(name)?).map(Form::Copy) {
+            match digest(&folder.folder(name)?).map(PlacementForm::Copy) {
                 Ok(form) if is_ours(&form) => There::Ours(form),
                 _ => There::Theirs(Theirs::Folder),
             }
         }
-        Some(Kind::Folder) => There::Theirs(Theirs::Folder),
-        Some(Kind::File | Kind::Other) => There::Theirs(Theirs::Other),
+        Some(EntryKind::Folder) => There::Theirs(Theirs::Folder),
+        Some(EntryKind::File | EntryKind::Other) => There::Theirs(Theirs::Other),
     })
 }
 
 /// Whether a file of a skill is copied: caches that running it leaves behind are not.
 fn is_copied(path: &str) -> bool {
-    path != SIDECAR && path.parse().is_ok_and(|path| role_of(&path) != Role::Litter)
+    path != SIDECAR && path.parse().is_ok_and(|path| role_of(&path) != FileRole::Litter)
 }
 
 /// The digest of what is copied.
 fn digest(folder: &Folder) -> Result<Sha256Digest, TreeError> {
-    let mut hashes: FileHashes = tree::hash_folder(folder, &Limits::PACKAGE)?;
+    let mut hashes: FileHashes = tree::hash_folder(folder, &PackageLimits::PACKAGE)?;
     hashes.retain(|path, _| is_copied(path.as_str()));
     Ok(content_digest(&hashes))
 }

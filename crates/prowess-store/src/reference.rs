@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use prowess_package::name::{NameError, SkillName};
+use prowess_package::name::{SkillName, SkillNameError};
 use prowess_package::path::PackagePath;
 
 /// What a word on the command line means.
@@ -13,7 +13,7 @@ pub enum Reference {
     /// A folder, a `SKILL.md`, or an archive on this machine.
     Path(PathBuf),
     /// A skill of a registry: `name`, `ns/name`, each perhaps with `@range` (SRT §8).
-    Named(Named),
+    Named(NamedReference),
     /// A repository.
     Git(GitReference),
     /// A domain that publishes skills below `/.well-known/` (R23), perhaps one skill of it.
@@ -24,7 +24,7 @@ pub enum Reference {
 
 /// A skill of a registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named {
+pub struct NamedReference {
     /// Who publishes it.
     pub namespace: Option<SkillName>,
     /// What it is called.
@@ -55,7 +55,7 @@ pub struct DomainReference {
 
 /// How `a/b` is understood, which means a repository to some and a skill of a registry to others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Slash {
+pub enum SlashMeaning {
     /// No registry is configured: `owner/repository` on the usual host.
     Repository,
     /// A registry is configured: `namespace/name`. Asking both would let whoever owns the other name decide (attack registry-A9).
@@ -64,7 +64,7 @@ pub enum Slash {
 
 /// What lies at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Here {
+pub enum PathKind {
     /// Nothing.
     Nothing,
     /// A file.
@@ -88,7 +88,7 @@ pub enum ReferenceError {
         /// The word, made visible.
         text: String,
         /// Why it is no name.
-        name: Option<NameError>,
+        name: Option<SkillNameError>,
     },
     /// A transport that runs programs or sends in the clear.
     #[error("`{scheme}:` addresses are not used; give `https:`, `ssh:` or a path")]
@@ -130,8 +130,8 @@ impl Reference {
     /// and could not be a name, so that a folder called like a skill or a domain never hides it.
     pub fn parse(
         text: &str,
-        slash: Slash,
-        here: impl Fn(&str) -> Here,
+        slash: SlashMeaning,
+        here: impl Fn(&str) -> PathKind,
     ) -> Result<Self, ReferenceError> {
         let unknown = |name| ReferenceError::Unknown {
             text: prowess_format::text::visible(&prowess_format::text::shorten(text, 80))
@@ -167,7 +167,7 @@ impl Reference {
             }
         }
         let is_bare_file = !text.contains('/') && is_file_name(text);
-        if is_bare_file || (text.contains('.') && here(text) == Here::File) {
+        if is_bare_file || (text.contains('.') && here(text) == PathKind::File) {
             return Ok(Self::Path(PathBuf::from(text)));
         }
         if let Some(domain) = domain(text) {
@@ -177,12 +177,12 @@ impl Reference {
             Ok(named)
                 if named.namespace.is_some()
                     && named.range.is_none()
-                    && slash == Slash::Repository =>
+                    && slash == SlashMeaning::Repository =>
             {
                 git_short(text, unknown)
             }
             Ok(named) => Ok(Self::Named(named)),
-            Err(_) if here(text) != Here::Nothing => Ok(Self::Path(PathBuf::from(text))),
+            Err(_) if here(text) != PathKind::Nothing => Ok(Self::Path(PathBuf::from(text))),
             // `owner/repository/folder`, and names that only repositories have.
             Err(_) if text.contains('/') => git_short(text, unknown),
             Err(error) => Err(unknown(Some(error))),
@@ -190,15 +190,15 @@ impl Reference {
     }
 }
 
-impl FromStr for Named {
-    type Err = NameError;
+impl FromStr for NamedReference {
+    type Err = SkillNameError;
 
-    fn from_str(text: &str) -> Result<Self, NameError> {
+    fn from_str(text: &str) -> Result<Self, SkillNameError> {
         named(text)
     }
 }
 
-impl fmt::Display for Named {
+impl fmt::Display for NamedReference {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(namespace) = &self.namespace {
             write!(formatter, "{namespace}/")?;
@@ -239,7 +239,7 @@ impl fmt::Display for GitReference {
     }
 }
 
-fn because(name: Option<&NameError>) -> String {
+fn because(name: Option<&SkillNameError>) -> String {
     name.map(|error| format!(": {error}")).unwrap_or_default()
 }
 
@@ -260,7 +260,7 @@ fn is_file_name(text: &str) -> bool {
     ARCHIVE_ENDINGS.iter().chain(&FILE_ENDINGS).any(|ending| lower.ends_with(ending))
 }
 
-fn named(text: &str) -> Result<Named, NameError> {
+fn named(text: &str) -> Result<NamedReference, SkillNameError> {
     let (whole, range) = match text.trim_start_matches('@').split_once('@') {
         Some((whole, range)) => (whole, Some(range.trim().to_owned())),
         None => (text.trim_start_matches('@'), None),
@@ -269,7 +269,11 @@ fn named(text: &str) -> Result<Named, NameError> {
         Some((namespace, name)) => (Some(namespace.parse()?), name),
         None => (None, whole),
     };
-    Ok(Named { namespace, name: name.parse()?, range: range.filter(|range| !range.is_empty()) })
+    Ok(NamedReference {
+        namespace,
+        name: name.parse()?,
+        range: range.filter(|range| !range.is_empty()),
+    })
 }
 
 /// A host with a dot, perhaps a port, perhaps `#skill`; or a port of this machine, which alone is asked without
@@ -365,7 +369,7 @@ fn forge_page(
 /// `owner/repository[/folder][#revision]` on the usual host.
 fn git_short(
     text: &str,
-    unknown: impl Fn(Option<NameError>) -> ReferenceError,
+    unknown: impl Fn(Option<SkillNameError>) -> ReferenceError,
 ) -> Result<Reference, ReferenceError> {
     let (place, fragment) = match text.split_once('#') {
         Some((place, fragment)) => (place, Some(fragment)),
@@ -445,11 +449,11 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(text: &str, slash: Slash, expected: &str) {
+    fn check(text: &str, slash: SlashMeaning, expected: &str) {
         let parsed = Reference::parse(text, slash, |path| match path {
-            "weather" | "odd_Folder" | "host.example" => Here::Folder,
-            "pack.tar.gz" | "readme.example" | "skills/SKILL.md" => Here::File,
-            _ => Here::Nothing,
+            "weather" | "odd_Folder" | "host.example" => PathKind::Folder,
+            "pack.tar.gz" | "readme.example" | "skills/SKILL.md" => PathKind::File,
+            _ => PathKind::Nothing,
         });
         let shown = match &parsed {
             Ok(reference) => {
@@ -470,7 +474,7 @@ mod tests {
     #[test]
     fn words_mean_what_users_mean() {
         // SRT-8-2.
-        use Slash::{Registry, Repository};
+        use SlashMeaning::{Registry, Repository};
         check("weather", Registry, "named weather");
         check("weather@^1.2", Registry, "named weather@^1.2");
         check("weather@>=1.0.0, <2.0.0", Registry, "named weather@>=1.0.0, <2.0.0");
@@ -519,7 +523,7 @@ mod tests {
 
     #[test]
     fn what_looks_like_a_file_is_never_a_domain() {
-        use Slash::Registry;
+        use SlashMeaning::Registry;
         check("readme.example", Registry, "path readme.example");
         check("skills/SKILL.md", Registry, "path skills/SKILL.md");
         check("SKILL.md", Registry, "path SKILL.md");
@@ -533,7 +537,7 @@ mod tests {
     #[test]
     fn what_would_run_or_leave_is_refused() {
         // NEG-4: nothing here reaches a shell, and git is not told to run anything either. NEG-5: names hold no separators.
-        use Slash::Registry;
+        use SlashMeaning::Registry;
         let neither = "is neither a folder or file here, nor `name`, `namespace/name`, `owner/repository`, a URL or a domain";
         check("", Registry, "error an empty word names no skill");
         check(

@@ -9,7 +9,7 @@ use prowess_format::skill::Skill;
 use prowess_policy::{Grant, GrantSet, GrantSource, Origin, Tier, Trust, matrix};
 use prowess_trust::{Change, Evidence};
 
-use crate::lock::Locked;
+use crate::lock::LockEntry;
 use crate::source::Pinned;
 use crate::store::Occupant;
 
@@ -37,12 +37,12 @@ pub struct Candidate<'a> {
     /// Whether one of its signers was accepted for this skill, although an earlier version had another one.
     pub signer_accepted: bool,
     /// What it claims, where that is less than what its signatures prove.
-    pub modesty: Option<Modesty>,
+    pub lower_claim: Option<LowerClaim>,
 }
 
 /// A skill that claims less than is proved: the lower one counts (R19), which nobody guesses who has just trusted its signer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Modesty {
+pub struct LowerClaim {
     /// What it calls itself.
     pub claimed: Tier,
     /// What its signatures prove.
@@ -51,7 +51,7 @@ pub struct Modesty {
     pub line: usize,
 }
 
-impl Modesty {
+impl LowerClaim {
     /// Compares what a skill calls itself with what its signatures prove. `manifest` is its `SKILL.md`.
     pub fn of(skill: &Skill, proved: Tier, manifest: &[u8]) -> Option<Self> {
         let word = skill.security_tier.as_ref()?;
@@ -62,7 +62,7 @@ impl Modesty {
     }
 }
 
-impl fmt::Display for Modesty {
+impl fmt::Display for LowerClaim {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { claimed, proved, line } = self;
         write!(
@@ -74,7 +74,7 @@ impl fmt::Display for Modesty {
 
 /// What the user has allowed beforehand, each by a word of its own.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Leave {
+pub struct InstallPermissions {
     /// `--allow-experimental` (GAIA §4.3).
     pub experimental: bool,
     /// `--allow-unsigned` (attack registry-C3).
@@ -98,7 +98,7 @@ pub enum Refusal {
     /// Nobody vouches for it, and nobody said that this is all right (GAIA §4.3).
     Experimental,
     /// Somebody vouches for it, and it calls itself experimental: the lower one counts (R19).
-    CallsItselfExperimental(Modesty),
+    CallsItselfExperimental(LowerClaim),
     /// The same, of a skill that came along with another one (GAIA §4.3): it must be named.
     ExperimentalDependency,
     /// The earlier version was signed (attack registry-C3), or by somebody else (attack registry-C4).
@@ -165,15 +165,19 @@ pub enum Question {
 }
 
 /// Looks at a candidate, and at what is installed under its name.
-pub fn review(candidate: &Candidate<'_>, installed: Option<&Locked>, leave: Leave) -> Review {
+pub fn review(
+    candidate: &Candidate<'_>,
+    installed: Option<&LockEntry>,
+    permissions: InstallPermissions,
+) -> Review {
     let mut review = Review::default();
     if candidate.evidence.tier == Tier::Experimental && !is_known_experimental(candidate, installed)
     {
         if !candidate.is_explicit {
             review.refusals.push(Refusal::ExperimentalDependency);
-        } else if !leave.experimental {
-            review.refusals.push(match &candidate.modesty {
-                Some(modesty) => Refusal::CallsItselfExperimental(modesty.clone()),
+        } else if !permissions.experimental {
+            review.refusals.push(match &candidate.lower_claim {
+                Some(lower_claim) => Refusal::CallsItselfExperimental(lower_claim.clone()),
                 None => Refusal::Experimental,
             });
         }
@@ -198,7 +202,7 @@ pub fn review(candidate: &Candidate<'_>, installed: Option<&Locked>, leave: Leav
         review.refusals.push(Refusal::Ungrantable(refusal.to_string()));
     }
     if let Some(installed) = installed {
-        compare(candidate, installed, leave, &mut review);
+        compare(candidate, installed, permissions, &mut review);
     }
     let before = installed.map(granted_before);
     let mut seen = BTreeSet::new();
@@ -220,23 +224,28 @@ pub fn review(candidate: &Candidate<'_>, installed: Option<&Locked>, leave: Leav
 }
 
 /// What an installed skill was granted. A text that can't be read covers nothing.
-fn granted_before(installed: &Locked) -> GrantSet {
+fn granted_before(installed: &LockEntry) -> GrantSet {
     let read = |text: &String| Grant::parse(text, &GrantSource::Declared(text.clone())).ok();
     GrantSet::new(installed.permissions.iter().filter_map(read).flatten().collect())
 }
 
 /// An experimental skill whose installed version was experimental too: the user has agreed to that once, and an update
 /// changes nothing about it.
-fn is_known_experimental(candidate: &Candidate<'_>, installed: Option<&Locked>) -> bool {
+fn is_known_experimental(candidate: &Candidate<'_>, installed: Option<&LockEntry>) -> bool {
     installed.is_some_and(|installed| {
         installed.tier == Tier::Experimental && (candidate.is_explicit || !installed.explicit)
     })
 }
 
-fn compare(candidate: &Candidate<'_>, installed: &Locked, leave: Leave, review: &mut Review) {
+fn compare(
+    candidate: &Candidate<'_>,
+    installed: &LockEntry,
+    permissions: InstallPermissions,
+    review: &mut Review,
+) {
     for change in prowess_trust::compare(&installed.evidence(), candidate.evidence) {
         let is_allowed = match change {
-            Change::SignatureLost { .. } => leave.unsigned,
+            Change::SignatureLost { .. } => permissions.unsigned,
             Change::SignerChanged { .. } => candidate.signer_accepted,
             Change::TierChanged { .. } => {
                 review.questions.push(Question::Tier(change));
@@ -248,7 +257,7 @@ fn compare(candidate: &Candidate<'_>, installed: &Locked, leave: Leave, review: 
             review.refusals.push(Refusal::Signature(change));
         }
     }
-    if !leave.replace_owner {
+    if !permissions.replace_owner {
         if let (Some(was), Some(now)) = (installed.owner.as_deref(), candidate.owner)
             && was != now
         {
@@ -329,10 +338,10 @@ impl Refusal {
                 let read = advice("read it first, and check what it may do");
                 vec![read, Remedy::AllowExperimental, Remedy::TrustPublisher]
             }
-            Self::CallsItselfExperimental(modesty) => vec![
+            Self::CallsItselfExperimental(lower_claim) => vec![
                 Remedy::Advice(format!(
                     "its author writes `security_tier: {}` and signs it again",
-                    modesty.proved
+                    lower_claim.proved
                 )),
                 Remedy::AllowExperimental,
             ],
@@ -371,7 +380,7 @@ impl fmt::Display for Refusal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Experimental => formatter.write_str("nobody that you trust has signed it: it is experimental"),
-            Self::CallsItselfExperimental(Modesty { line, .. }) => write!(
+            Self::CallsItselfExperimental(LowerClaim { line, .. }) => write!(
                 formatter,
                 "it is signed by somebody that you trust, but it calls itself experimental (line {line} of its SKILL.md)"
             ),
@@ -466,7 +475,7 @@ mod tests {
         registry: &'static str,
         explicit: bool,
         /// Whether it calls itself experimental, and somebody who is trusted has signed it.
-        modesty: bool,
+        lower_claim: bool,
     }
 
     const SIGNED: Case = Case {
@@ -477,13 +486,13 @@ mod tests {
         owner: "u-1",
         registry: "https://one.example",
         explicit: true,
-        modesty: false,
+        lower_claim: false,
     };
     const UNSIGNED: Case = Case { tier: Tier::Experimental, signer: None, ..SIGNED };
 
-    fn locked(case: &Case) -> Locked {
+    fn locked(case: &Case) -> LockEntry {
         let version = case.version.parse().expect("a version");
-        let mut locked = Locked::new(version, String::new(), case.tier, String::new());
+        let mut locked = LockEntry::new(version, String::new(), case.tier, String::new());
         locked.permissions = case.grants.iter().map(|text| (*text).to_owned()).collect();
         locked.signers = evidence(case).signers;
         locked.owner = Some(case.owner.to_owned());
@@ -493,7 +502,12 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(now: &Case, before: Option<&Case>, leave: Leave, expected: &[&str]) {
+    fn check(
+        now: &Case,
+        before: Option<&Case>,
+        permissions: InstallPermissions,
+        expected: &[&str],
+    ) {
         let candidate = Candidate {
             calls_itself: None,
             is_prose: false,
@@ -505,13 +519,13 @@ mod tests {
             source: &registry(now.registry),
             is_explicit: now.explicit,
             signer_accepted: false,
-            modesty: now.modesty.then_some(Modesty {
+            lower_claim: now.lower_claim.then_some(LowerClaim {
                 claimed: Tier::Experimental,
                 proved: Tier::Community,
                 line: 4,
             }),
         };
-        let review = review(&candidate, before.map(locked).as_ref(), leave);
+        let review = review(&candidate, before.map(locked).as_ref(), permissions);
         let refused = review.refusals.iter().map(|refusal| format!("refused: {refusal}"));
         let asked = review.questions.iter().map(|question| format!("asks: {question}"));
         assert_eq!(refused.chain(asked).collect::<Vec<_>>(), expected);
@@ -533,7 +547,7 @@ mod tests {
             source: now,
             is_explicit: true,
             signer_accepted: false,
-            modesty: None,
+            lower_claim: None,
         };
         let review = review(&candidate, Some(&installed), NONE);
         let refusals: Vec<String> = review.refusals.iter().map(ToString::to_string).collect();
@@ -604,36 +618,37 @@ mod tests {
                 source: &registry("https://one.example"),
                 is_explicit: true,
                 signer_accepted: false,
-                modesty: None,
+                lower_claim: None,
             };
-            review(&candidate, None, Leave { experimental: true, ..NONE }).refusals
+            review(&candidate, None, InstallPermissions { experimental: true, ..NONE }).refusals
         };
         assert_eq!(candidate(&SIGNED), [Refusal::SignedAsOther { own: "The X".to_owned() }]);
         assert_eq!(candidate(&UNSIGNED), []);
     }
 
-    const NONE: Leave = Leave { experimental: false, unsigned: false, replace_owner: false };
+    const NONE: InstallPermissions =
+        InstallPermissions { experimental: false, unsigned: false, replace_owner: false };
 
     #[test]
     fn nobody_vouches_for_an_experimental_skill() {
         // GAIA-4.3-1, 4.3-2; GAIX-4; attack registry-C19.
         let experimental = "refused: nobody that you trust has signed it: it is experimental";
         check(&UNSIGNED, None, NONE, &[experimental]);
-        check(&UNSIGNED, None, Leave { experimental: true, ..NONE }, &[]);
+        check(&UNSIGNED, None, InstallPermissions { experimental: true, ..NONE }, &[]);
         // Somebody agreed to that already.
         check(&UNSIGNED, Some(&UNSIGNED), NONE, &[]);
         let dependency = Case { explicit: false, ..UNSIGNED };
         let refused = "refused: it would come along with another skill, and experimental skills are only installed by name";
-        check(&dependency, None, Leave { experimental: true, ..NONE }, &[refused]);
+        check(&dependency, None, InstallPermissions { experimental: true, ..NONE }, &[refused]);
     }
 
     #[test]
     fn a_trusted_signer_does_not_make_up_for_a_modest_claim() {
         // R19: the lower of what is claimed and what is proved counts, and the user is told which one it was.
-        let modest = Case { tier: Tier::Experimental, modesty: true, ..SIGNED };
+        let modest = Case { tier: Tier::Experimental, lower_claim: true, ..SIGNED };
         let refused = "refused: it is signed by somebody that you trust, but it calls itself experimental (line 4 of its SKILL.md)";
         check(&modest, None, NONE, &[refused]);
-        check(&modest, None, Leave { experimental: true, ..NONE }, &[]);
+        check(&modest, None, InstallPermissions { experimental: true, ..NONE }, &[]);
     }
 
     #[test]
@@ -688,19 +703,19 @@ mod tests {
         check(
             &UNSIGNED,
             Some(&SIGNED),
-            Leave { unsigned: true, experimental: true, ..NONE },
+            InstallPermissions { unsigned: true, experimental: true, ..NONE },
             &[lower],
         );
         check(
             &Case { signer: Some("k2"), ..SIGNED },
             Some(&SIGNED),
-            Leave { unsigned: true, experimental: true, replace_owner: true },
+            InstallPermissions { unsigned: true, experimental: true, replace_owner: true },
             &["refused: it was signed by the key `k1` and is now signed by the key `k2`"],
         );
         check(
             &Case { owner: "u-2", ..SIGNED },
             Some(&SIGNED),
-            Leave { unsigned: true, experimental: true, ..NONE },
+            InstallPermissions { unsigned: true, experimental: true, ..NONE },
             &["refused: it belonged to `u-1`, and now to `u-2`"],
         );
         check(
@@ -714,7 +729,7 @@ mod tests {
         check(
             &Case { registry: "https://two.example", owner: "u-2", ..SIGNED },
             Some(&SIGNED),
-            Leave { replace_owner: true, ..NONE },
+            InstallPermissions { replace_owner: true, ..NONE },
             &[],
         );
     }

@@ -11,9 +11,9 @@ use prowess_package::path::PackagePath;
 use prowess_package::tree::Tree;
 use prowess_resolve::{Package, Release};
 
-use crate::reference::{Named, Reference};
+use crate::reference::{NamedReference, Reference};
 
-pub use find::{Found, MOST_MANIFEST_BYTES, declared_name, distinct, skill_folders};
+pub use find::{FoundFolder, MOST_MANIFEST_BYTES, declared_name, distinct, skill_folders};
 pub use local::{Local, tree_of_file, withheld};
 
 /// The exact place a skill was taken from. Taken from there again, it is the same bytes, or an error.
@@ -88,7 +88,7 @@ pub struct Offers {
 
 /// The files of a skill, as they came.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fetched {
+pub struct FetchedFiles {
     /// The files.
     pub tree: Tree,
     /// What the user should know: files that were left out, and why.
@@ -102,20 +102,24 @@ pub trait Source {
     fn offers(&self, reference: &Reference) -> Result<Offers, SourceError>;
 
     /// The files of an offer, or of what a lock has recorded. Digests that the place promises have been compared.
-    fn fetch(&self, name: &str, pinned: &Pinned) -> Result<Fetched, SourceError>;
+    fn fetch(&self, name: &str, pinned: &Pinned) -> Result<FetchedFiles, SourceError>;
 }
 
 /// Who knows what registries have. Implemented where there is a network.
 pub trait Catalogue {
     /// Which skill of which registry a name means. A bare name that several publishers use is an error that lists them
     /// (attack registry-A7), and a namespace that belongs to one registry is never looked for in another (attack registry-A9).
-    fn package(&self, named: &Named) -> Result<Package, SourceError>;
+    fn package(&self, named: &NamedReference) -> Result<Package, SourceError>;
 
     /// Every release of a skill.
     fn releases(&self, package: &Package) -> Result<Vec<Release>, SourceError>;
 
     /// The place of one release.
     fn offer(&self, package: &Package, version: &semver::Version) -> Result<Offer, SourceError>;
+
+    /// Why an installed version was revoked, if its registry says so (attack registry-C22). Offline, the last known index
+    /// counts.
+    fn revoked(&self, name: &SkillName, pinned: &Pinned) -> Result<Option<String>, SourceError>;
 }
 
 /// Why a source has nothing to give.

@@ -62,8 +62,8 @@ impl Store {
                 made => made.map_err(access)?,
             };
             // Another writer may take the new folder for that of a dead process until it is owned.
-            if folder.try_own().map_err(access)?
-                && folder.is(&folders.staging, &name).map_err(access)?
+            if folder.try_lock().map_err(access)?
+                && folder.is_entry_of(&folders.staging, &name).map_err(access)?
             {
                 return Ok(Stage { store: self, folders, folder, name, slots: 0, keep: false });
             }
@@ -110,7 +110,7 @@ impl Stage<'_> {
 
     /// Whether this still is a folder of that store.
     pub(crate) fn belongs_to(&self, store: &Folders) -> io::Result<bool> {
-        self.folder.is(&store.staging, &self.name)
+        self.folder.is_entry_of(&store.staging, &self.name)
     }
 }
 

@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use prowess_files::advice;
-use prowess_files::folder::{Folder, Kind, flock, try_flock};
-use prowess_files::whole::folder_of;
+use prowess_files::atomic::folder_of;
+use prowess_files::folder::{EntryKind, Folder, flock, try_flock};
 use prowess_package::content::MANIFEST;
 use prowess_package::digest::FileHashes;
-use prowess_package::limits::Limits;
+use prowess_package::limits::PackageLimits;
 use prowess_package::name::SkillName;
 use prowess_package::tree::{TreeError, hash_folder};
 
 use crate::agreement::Agreements;
-use crate::ground::Ground;
+use crate::commit;
 use crate::journal;
-use crate::lock::{Lock, LockError};
-use crate::switch;
+use crate::lock::{LockError, LockFile};
+use crate::project_root::ProjectRoot;
 
 /// The lock file of a store (GAIA §7.3).
 pub const LOCK_FILE: &str = "skill-lock.json";
@@ -40,29 +40,31 @@ const MOST_JOURNAL_BYTES: u64 = 4 << 20;
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
-    shared: Option<Shared>,
+    shared: Option<ProjectStore>,
     /// Told when a change gets to a moment that somebody may want to know of.
-    on_moment: Option<fn(&Path, Moment)>,
+    on_phase: Option<fn(&Path, ChangePhase)>,
     /// What a change needs. It is made by the first one.
     folders: OnceLock<Folders>,
 }
 
-/// A moment of a change.
+/// A phase of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moment {
-    /// Somebody else changes the store and has to be waited for.
-    Waits,
-    /// From here on a change is better finished than broken off. Until then nothing has changed.
-    Begins,
-    /// It is done, or nothing of it.
-    Ends,
+pub enum ChangePhase {
+    /// Another process is changing the store, and this one waits for it.
+    Waiting,
+    /// Files are being changed. Until now nothing has changed; from now on the change should not be interrupted.
+    Started,
+    /// The change is complete, or was undone.
+    Finished,
+    /// Something outside of the store changes, such as the folders of agents.
+    Placing,
 }
 
 /// What is different about a store whose lock file is kept with a project, and may be somebody else's.
 #[derive(Debug)]
-pub struct Shared {
+pub struct ProjectStore {
     /// Where its paths begin.
-    pub ground: Ground,
+    pub ground: ProjectRoot,
     /// What this user has agreed to.
     pub agreements: Agreements,
 }
@@ -73,7 +75,7 @@ pub struct Occupant {
     /// Where it is.
     pub path: PathBuf,
     /// What it is.
-    pub kind: Kind,
+    pub kind: EntryKind,
     /// The names in it, if it is a folder.
     pub names: Vec<String>,
 }
@@ -84,8 +86,8 @@ impl fmt::Display for Occupant {
         const MOST_NAMES: usize = 5;
         let path = self.path.display();
         match self.kind {
-            Kind::Folder if self.names.is_empty() => write!(f, "`{path}`, an empty folder"),
-            Kind::Folder => {
+            EntryKind::Folder if self.names.is_empty() => write!(f, "`{path}`, an empty folder"),
+            EntryKind::Folder => {
                 let shown: Vec<String> =
                     self.names.iter().take(MOST_NAMES).map(|name| format!("`{name}`")).collect();
                 write!(f, "`{path}`, which contains {}", shown.join(", "))?;
@@ -94,9 +96,9 @@ impl fmt::Display for Occupant {
                     more => write!(f, " and {more} more"),
                 }
             }
-            Kind::File => write!(f, "the file `{path}`"),
-            Kind::Link => write!(f, "the symbolic link `{path}`"),
-            Kind::Other => write!(f, "`{path}`, which is a pipe, a device or a socket"),
+            EntryKind::File => write!(f, "the file `{path}`"),
+            EntryKind::Link => write!(f, "the symbolic link `{path}`"),
+            EntryKind::Other => write!(f, "`{path}`, which is a pipe, a device or a socket"),
         }
     }
 }
@@ -111,7 +113,7 @@ pub(crate) struct Folders {
 
 /// A store that nobody else changes meanwhile.
 #[derive(Debug)]
-pub struct LockedStore<'a> {
+pub struct StoreGuard<'a> {
     pub(crate) store: &'a Store,
     pub(crate) folders: &'a Folders,
     /// Released when it is closed, also by the end of the process.
@@ -172,15 +174,15 @@ pub enum StoreError {
 impl Store {
     /// Opens a user's own store. Where there is none, the first change creates it.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        Self { path: path.to_owned(), shared: None, on_moment: None, folders: OnceLock::new() }
+        Self { path: path.to_owned(), shared: None, on_phase: None, folders: OnceLock::new() }
             .opened()
     }
 
     /// Opens the store of a project. Unlike a user's own folder it may come from somebody else, so it is refused when it
     /// is a symbolic link: every change would be made wherever that leads.
-    pub fn open_shared(path: &Path, shared: Shared) -> Result<Self, StoreError> {
+    pub fn open_project(path: &Path, shared: ProjectStore) -> Result<Self, StoreError> {
         let shared = Some(shared);
-        Self { path: path.to_owned(), shared, on_moment: None, folders: OnceLock::new() }.opened()
+        Self { path: path.to_owned(), shared, on_phase: None, folders: OnceLock::new() }.opened()
     }
 
     fn opened(self) -> Result<Self, StoreError> {
@@ -219,19 +221,19 @@ impl Store {
 
     /// The same store with somebody who is told, with its path, how far a change is.
     #[must_use]
-    pub fn on_moment(mut self, tell: fn(&Path, Moment)) -> Self {
-        self.on_moment = Some(tell);
+    pub fn on_phase(mut self, tell: fn(&Path, ChangePhase)) -> Self {
+        self.on_phase = Some(tell);
         self
     }
 
-    pub(crate) fn tell(&self, moment: Moment) {
-        if let Some(tell) = self.on_moment {
+    pub(crate) fn tell(&self, moment: ChangePhase) {
+        if let Some(tell) = self.on_phase {
             tell(&self.path, moment);
         }
     }
 
     /// What is different about it when it is a project's.
-    pub(crate) fn as_shared(&self) -> Option<&Shared> {
+    pub(crate) fn project(&self) -> Option<&ProjectStore> {
         self.shared.as_ref()
     }
 
@@ -241,8 +243,8 @@ impl Store {
     }
 
     /// Reads the text of its lock file.
-    pub(crate) fn parse_lock(&self, text: &str) -> Result<Lock, LockError> {
-        let lock = Lock::parse(text)?;
+    pub(crate) fn parse_lock(&self, text: &str) -> Result<LockFile, LockError> {
+        let lock = LockFile::parse(text)?;
         match &self.shared {
             Some(shared) => shared.ground.resolve(lock),
             None => Ok(lock),
@@ -250,7 +252,7 @@ impl Store {
     }
 
     /// The text of a lock as it is written here.
-    pub fn lock_text(&self, lock: &Lock) -> String {
+    pub fn lock_text(&self, lock: &LockFile) -> String {
         match &self.shared {
             Some(shared) => shared.ground.written_lock(lock).to_text(),
             None => lock.to_text(),
@@ -307,11 +309,11 @@ impl Store {
         let Some(skills) = self.look_into(SKILLS).map_err(access)? else { return Ok(names) };
         for entry in skills.entries().map_err(access)? {
             let name = std::str::from_utf8(&entry.name).ok().and_then(|name| name.parse().ok());
-            let (Some(name), Kind::Folder) = (name, entry.kind) else { continue };
+            let (Some(name), EntryKind::Folder) = (name, entry.kind) else { continue };
             // Somebody else may have taken it away since it was listed.
             let folder = if_there(skills.folder_bytes(&entry.name)).map_err(access)?;
             let Some(folder) = folder else { continue };
-            if folder.kind(MANIFEST.as_bytes()).map_err(access)? == Some(Kind::File) {
+            if folder.kind(MANIFEST.as_bytes()).map_err(access)? == Some(EntryKind::File) {
                 names.push(name);
             }
         }
@@ -327,7 +329,7 @@ impl Store {
             return Ok(None);
         };
         let mut names = Vec::new();
-        if kind == Kind::Folder {
+        if kind == EntryKind::Folder {
             let folder = skills.folder(name.as_str()).map_err(access)?;
             let entries = folder.entries().map_err(access)?;
             names = entries
@@ -344,7 +346,7 @@ impl Store {
         let access = |source| self.access("list", SKILLS, source);
         let Some(skills) = self.look_into(SKILLS).map_err(access)? else { return Ok(false) };
         let kind = skills.kind(name.as_str().as_bytes()).map_err(access)?;
-        Ok(kind == Some(Kind::Folder))
+        Ok(kind == Some(EntryKind::Folder))
     }
 
     /// The `SKILL.md` of an installed skill.
@@ -357,7 +359,7 @@ impl Store {
         let folder = self.skill(name).map_err(access)?;
         let file = folder.file(MANIFEST.as_bytes()).map_err(access)?;
         let mut bytes = Vec::new();
-        file.take(Limits::PACKAGE.file_bytes).read_to_end(&mut bytes).map_err(access)?;
+        file.take(PackageLimits::PACKAGE.file_bytes).read_to_end(&mut bytes).map_err(access)?;
         Ok(bytes)
     }
 
@@ -369,12 +371,12 @@ impl Store {
         let mut files = Vec::new();
         for entry in folder.entries().map_err(access)? {
             let Ok(path) = String::from_utf8(entry.name) else { continue };
-            if entry.kind != Kind::File {
+            if entry.kind != EntryKind::File {
                 continue;
             }
             let file = folder.file(path.as_bytes()).map_err(access)?;
             let mut bytes = Vec::new();
-            file.take(Limits::PACKAGE.file_bytes).read_to_end(&mut bytes).map_err(access)?;
+            file.take(PackageLimits::PACKAGE.file_bytes).read_to_end(&mut bytes).map_err(access)?;
             files.push((path, bytes));
         }
         Ok(files)
@@ -384,7 +386,7 @@ impl Store {
     pub fn hash(&self, name: &SkillName) -> Result<Option<FileHashes>, TreeError> {
         let opened = if_there(self.skill(name));
         let folder = opened.map_err(|source| TreeError::Read { path: name.to_string(), source })?;
-        folder.map(|folder| hash_folder(&folder, &Limits::PACKAGE)).transpose()
+        folder.map(|folder| hash_folder(&folder, &PackageLimits::PACKAGE)).transpose()
     }
 
     /// What the lock file says, if there is one. It is replaced in one step, so it is old or new and always whole.
@@ -426,7 +428,7 @@ impl Store {
         let access = |source| self.access("look into", STAGING, source);
         let Some(staging) = self.look_into(STAGING).map_err(access)? else { return Ok(false) };
         for entry in staging.entries().map_err(access)? {
-            if entry.kind != Kind::Folder {
+            if entry.kind != EntryKind::Folder {
                 continue;
             }
             let stage = if_there(staging.folder_bytes(&entry.name)).map_err(access)?;
@@ -439,18 +441,18 @@ impl Store {
     }
 
     /// Waits until nobody else changes the store, and finishes or throws away what others left undone.
-    pub fn lock(&self) -> Result<LockedStore<'_>, StoreError> {
+    pub fn lock(&self) -> Result<StoreGuard<'_>, StoreError> {
         let writers = self.writers()?;
         let access = |source| self.access("lock", WRITERS, source);
         if !try_flock(&writers).map_err(access)? {
-            self.tell(Moment::Waits);
+            self.tell(ChangePhase::Waiting);
             flock(&writers).map_err(access)?;
         }
         self.locked(writers)
     }
 
     /// The same without waiting: nothing when somebody else is at it.
-    pub fn try_lock(&self) -> Result<Option<LockedStore<'_>>, StoreError> {
+    pub fn try_lock(&self) -> Result<Option<StoreGuard<'_>>, StoreError> {
         let writers = self.writers()?;
         if try_flock(&writers).map_err(|source| self.access("lock", WRITERS, source))? {
             self.locked(writers).map(Some)
@@ -464,10 +466,10 @@ impl Store {
         root.lock_file(WRITERS).map_err(|source| self.access("lock", WRITERS, source))
     }
 
-    fn locked(&self, writers: OwnedFd) -> Result<LockedStore<'_>, StoreError> {
+    fn locked(&self, writers: OwnedFd) -> Result<StoreGuard<'_>, StoreError> {
         let folders = self.folders()?;
         let finished = self.recover(folders)?;
-        Ok(LockedStore { store: self, folders, _writers: writers, finished })
+        Ok(StoreGuard { store: self, folders, _writers: writers, finished })
     }
 
     /// Changes of processes that are gone: those with a journal are finished, the others never happened.
@@ -478,20 +480,20 @@ impl Store {
         let mut finished = 0;
         let unfinished = |source| StoreError::Unfinished { path: self.path.clone(), source };
         for entry in folders.staging.entries().map_err(unfinished)? {
-            if entry.kind == Kind::Folder {
+            if entry.kind == EntryKind::Folder {
                 let stage = match folders.staging.folder_bytes(&entry.name) {
                     // Its owner has just thrown it away.
                     Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                     opened => opened.map_err(unfinished)?,
                 };
-                if !stage.try_own().map_err(unfinished)? {
+                if !stage.try_lock().map_err(unfinished)? {
                     continue;
                 }
                 if let Some(text) = journal_of(&stage).map_err(unfinished)? {
                     let name = String::from_utf8_lossy(&entry.name).into_owned();
                     let place = self.path.join(STAGING).join(name);
                     let steps = journal::read(&text).ok_or(StoreError::UnknownJournal(place))?;
-                    switch::redo(folders, &stage, &steps).map_err(unfinished)?;
+                    commit::redo(folders, &stage, &steps).map_err(unfinished)?;
                     stage.remove_file(JOURNAL).map_err(unfinished)?;
                     finished += 1;
                 }
@@ -507,7 +509,7 @@ impl Store {
     }
 }
 
-impl LockedStore<'_> {
+impl StoreGuard<'_> {
     /// How many changes of processes that were killed have been finished when the lock was taken.
     pub fn finished(&self) -> usize {
         self.finished

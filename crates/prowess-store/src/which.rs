@@ -8,11 +8,13 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use prowess_format::client::{self, Outcome};
+use prowess_format::client::{self, ClientOutcome};
 use prowess_format::{ReadOptions, check_bytes, form_of};
 
-use crate::agents::{self, Agent, Budget, Collision, Folder, Names, Room, Rules, Seen};
-use crate::discovery::{DiscoverOptions, Found, Memory, Scanner, folder_name, read_bounded};
+use crate::agents::{self, Agent, Budget, Collision, Folder, LinkSupport, Names, Room, Rules};
+use crate::discovery::{
+    DiscoverOptions, FoundSkill, ScanCache, Scanner, folder_name, read_bounded,
+};
 use crate::places::{Places, Scope};
 
 /// What is asked.
@@ -23,7 +25,7 @@ pub struct WhichOptions<'o> {
     /// Now, see [`DiscoverOptions::now`].
     pub now: SystemTime,
     /// What is remembered between runs.
-    pub memory: Memory<'o>,
+    pub memory: ScanCache<'o>,
     /// The skill.
     pub name: &'o str,
     /// The agents.
@@ -83,14 +85,14 @@ pub struct AgentCopy {
     /// The declared version.
     pub version: Option<String>,
     /// What becomes of it.
-    pub fate: Fate,
+    pub fate: CopyOutcome,
     /// What the agent minds about the file and loads all the same.
     pub remarks: Vec<String>,
 }
 
 /// What becomes of a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum CopyOutcome {
     /// It is loaded.
     Loaded,
     /// It is loaded under another name.
@@ -143,7 +145,7 @@ pub fn which(options: &WhichOptions<'_>) -> Vec<AgentView> {
         Selection::Present => agents::present(options.places),
         Selection::Named(agents) => agents.to_vec(),
     };
-    let mut shelves = Shelves {
+    let mut shelves = AgentFolders {
         scanner: Scanner::new(&DiscoverOptions {
             places: options.places,
             now: options.now,
@@ -157,13 +159,13 @@ pub fn which(options: &WhichOptions<'_>) -> Vec<AgentView> {
 }
 
 /// Folders that were looked at, each once.
-struct Shelves {
+struct AgentFolders {
     scanner: Scanner,
-    folders: HashMap<PathBuf, Vec<Found>>,
+    folders: HashMap<PathBuf, Vec<FoundSkill>>,
 }
 
-impl Shelves {
-    fn skills(&mut self, folder: &Path) -> &[Found] {
+impl AgentFolders {
+    fn skills(&mut self, folder: &Path) -> &[FoundSkill] {
         let scanner = &mut self.scanner;
         self.folders.entry(folder.to_owned()).or_insert_with(|| {
             scanner.scan(folder, true).map(|scanned| scanned.skills).unwrap_or_default()
@@ -172,16 +174,20 @@ impl Shelves {
 }
 
 /// A folder of an agent on this machine.
-struct Shelf {
+struct SkillFolder {
     path: PathBuf,
     folder: Folder,
     /// The folder of the project that it is in, when that is not the project's root.
     nested: Option<String>,
 }
 
-fn view(options: &WhichOptions<'_>, agent: &'static Agent, shelves: &mut Shelves) -> AgentView {
+fn view(
+    options: &WhichOptions<'_>,
+    agent: &'static Agent,
+    shelves: &mut AgentFolders,
+) -> AgentView {
     let rules = agent.rules();
-    let seen = Seeing { agent, rules, name: options.name };
+    let seen = AgentVision { agent, rules, name: options.name };
     let mut copies = Vec::new();
     let mut nested = Vec::new();
     let mut catalogue = Catalogue::default();
@@ -196,7 +202,7 @@ fn view(options: &WhichOptions<'_>, agent: &'static Agent, shelves: &mut Shelves
         }
     }
     let loads = decide(rules, options.name, &mut copies, &nested);
-    let first = copies.iter().position(|copy| matches!(copy.fate, Fate::Loaded));
+    let first = copies.iter().position(|copy| matches!(copy.fate, CopyOutcome::Loaded));
     let budget = rules.and_then(|rules| rules.budget);
     let cost = first.zip(budget).and_then(|(first, budget)| {
         catalogue.cost(&copies[first].directory, &budget, options.context_tokens)
@@ -205,13 +211,13 @@ fn view(options: &WhichOptions<'_>, agent: &'static Agent, shelves: &mut Shelves
 }
 
 /// The folders in which an agent looks, the one that wins first.
-fn shelves_of(agent: &Agent, places: &Places) -> Vec<Shelf> {
+fn shelves_of(agent: &Agent, places: &Places) -> Vec<SkillFolder> {
     let Some(rules) = agent.rules() else {
         let usual = [(Scope::Project, "project"), (Scope::User, "user")];
         let usual = usual.into_iter().filter_map(|(scope, title)| {
             let template = agent.folder(scope)?;
             let folder = Folder { template, scope: Some(scope), title, downwards: false };
-            Some(Shelf { path: places.locate(template)?.path, folder, nested: None })
+            Some(SkillFolder { path: places.locate(template)?.path, folder, nested: None })
         });
         return usual.collect();
     };
@@ -219,7 +225,11 @@ fn shelves_of(agent: &Agent, places: &Places) -> Vec<Shelf> {
     for folder in rules.folders {
         if !folder.downwards {
             let found = places.locate(folder.template);
-            shelves.extend(found.map(|at| Shelf { path: at.path, folder: *folder, nested: None }));
+            shelves.extend(found.map(|at| SkillFolder {
+                path: at.path,
+                folder: *folder,
+                nested: None,
+            }));
             continue;
         }
         for at in places.locate_downwards(folder.template) {
@@ -227,22 +237,22 @@ fn shelves_of(agent: &Agent, places: &Places) -> Vec<Shelf> {
             let holder = at.path.ancestors().nth(depth).unwrap_or(&at.path);
             let below = holder.strip_prefix(&at.anchor).unwrap_or(Path::new(""));
             let nested = Some(below.display().to_string()).filter(|below| !below.is_empty());
-            shelves.push(Shelf { path: at.path, folder: *folder, nested });
+            shelves.push(SkillFolder { path: at.path, folder: *folder, nested });
         }
     }
     shelves
 }
 
 /// How an agent looks at copies.
-struct Seeing<'n> {
+struct AgentVision<'n> {
     agent: &'static Agent,
     rules: Option<&'static Rules>,
     name: &'n str,
 }
 
-impl Seeing<'_> {
+impl AgentVision<'_> {
     /// Whether a skill is what the agent would find under the name.
-    fn is_meant(&self, found: &Found) -> bool {
+    fn is_meant(&self, found: &FoundSkill) -> bool {
         match self.rules {
             Some(rules) => called(rules.names, found) == comparable(rules.names, self.name),
             // Nobody has said what it goes by.
@@ -250,13 +260,13 @@ impl Seeing<'_> {
         }
     }
 
-    fn copy(&self, place: &Shelf, found: &Found) -> AgentCopy {
+    fn copy(&self, place: &SkillFolder, found: &FoundSkill) -> AgentCopy {
         let unseen = self.unseen(place, found);
         let (dropped, remarks) = self.verdict(found);
         let fate = match (unseen, dropped) {
-            (Some(why), _) => Fate::Unseen(why),
-            (None, true) => Fate::Dropped(remarks.clone()),
-            (None, false) => Fate::Unknown,
+            (Some(why), _) => CopyOutcome::Unseen(why),
+            (None, true) => CopyOutcome::Dropped(remarks.clone()),
+            (None, false) => CopyOutcome::Unknown,
         };
         AgentCopy {
             directory: found.directory.clone(),
@@ -270,11 +280,11 @@ impl Seeing<'_> {
     }
 
     /// Why the agent does not get to see a copy.
-    fn unseen(&self, place: &Shelf, found: &Found) -> Option<String> {
+    fn unseen(&self, place: &SkillFolder, found: &FoundSkill) -> Option<String> {
         let title = self.agent.title;
         let sees_links =
-            place.folder.scope.map_or(Seen::Unknown, |scope| self.agent.sees_links(scope));
-        if sees_links == Seen::No && found.directory.is_symlink() {
+            place.folder.scope.map_or(LinkSupport::Unknown, |scope| self.agent.sees_links(scope));
+        if sees_links == LinkSupport::No && found.directory.is_symlink() {
             let source = self.agent.links.source.unwrap_or_default();
             return Some(format!("it is a link, which {title} is reported not to see ({source})"));
         }
@@ -285,7 +295,7 @@ impl Seeing<'_> {
     }
 
     /// Whether the agent refuses the file, and what it minds about it.
-    fn verdict(&self, found: &Found) -> (bool, Vec<String>) {
+    fn verdict(&self, found: &FoundSkill) -> (bool, Vec<String>) {
         let client = self.rules.and_then(|rules| rules.client).and_then(client::by_id);
         let Some(client) = client else { return (false, Vec::new()) };
         let bytes = match read_bounded(&found.file) {
@@ -298,7 +308,7 @@ impl Seeing<'_> {
         let checked = check_bytes(&bytes, &mut text, options);
         let directory = folder_name(&found.directory);
         let verdict = client::verdict(&checked, &file_name, Some(&directory), client);
-        (verdict.outcome == Outcome::Dropped, verdict.reasons)
+        (verdict.outcome == ClientOutcome::Dropped, verdict.reasons)
     }
 }
 
@@ -312,11 +322,11 @@ fn decide(
     let mut first_at: HashMap<PathBuf, usize> = HashMap::new();
     let mut rivals = Vec::new();
     for (number, copy) in copies.iter_mut().enumerate() {
-        if copy.fate != Fate::Unknown {
+        if copy.fate != CopyOutcome::Unknown {
             continue;
         }
         match first_at.get(&copy.real) {
-            Some(&first) => copy.fate = Fate::Same(first),
+            Some(&first) => copy.fate = CopyOutcome::Same(first),
             None => {
                 first_at.insert(copy.real.clone(), number);
                 rivals.push(number);
@@ -325,28 +335,28 @@ fn decide(
     }
     let [first, others @ ..] = rivals.as_slice() else { return Loads::Nothing };
     if others.is_empty() {
-        copies[*first].fate = Fate::Loaded;
+        copies[*first].fate = CopyOutcome::Loaded;
         return Loads::One(*first);
     }
     match rules.map_or(Collision::Unknown, |rules| rules.collision) {
         Collision::Unknown => Loads::Unknown,
         Collision::AllStay => {
             for rival in &rivals {
-                copies[*rival].fate = Fate::Loaded;
+                copies[*rival].fate = CopyOutcome::Loaded;
             }
             Loads::Several
         }
         Collision::FirstWins => {
-            copies[*first].fate = Fate::Loaded;
+            copies[*first].fate = CopyOutcome::Loaded;
             let keeps_names = rules.is_some_and(|rules| rules.nested_names);
             let mut loads = Loads::One(*first);
             for rival in others {
                 copies[*rival].fate = match nested[*rival].as_ref().filter(|_| keeps_names) {
                     Some(folder) => {
                         loads = Loads::Several;
-                        Fate::LoadedAs(format!("{folder}:{name}"))
+                        CopyOutcome::LoadedAs(format!("{folder}:{name}"))
                     }
-                    None => Fate::Behind(*first),
+                    None => CopyOutcome::Behind(*first),
                 };
             }
             loads
@@ -355,7 +365,7 @@ fn decide(
 }
 
 /// What an agent calls a skill, so that it can be compared.
-fn called(names: Names, found: &Found) -> String {
+fn called(names: Names, found: &FoundSkill) -> String {
     match names {
         Names::Directory => comparable(names, &folder_name(&found.directory)),
         Names::Declared => comparable(names, &found.name),
@@ -387,7 +397,7 @@ struct Catalogue {
 }
 
 impl Catalogue {
-    fn add(&mut self, rules: Option<&'static Rules>, found: &Found) {
+    fn add(&mut self, rules: Option<&'static Rules>, found: &FoundSkill) {
         let Some(rules) = rules else { return };
         // Most of what a check calls an error does not keep a skill out of a catalogue; not to be a text does.
         let is_text = !found.summary.dialect.is_empty();

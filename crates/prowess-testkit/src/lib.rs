@@ -70,6 +70,37 @@ pub fn fixture(path: &str) -> String {
     String::from_utf8(bytes(&fixtures().join(path))).expect("the fixture is UTF-8")
 }
 
+/// Codes of our own catalogues in a text that a user may read: ledger rows (`GIB-3.1-2`, `TP-1`),
+/// abbreviated specifications (`SKL layer 2`, `GAIA §3.1`), rulings (`R39`) and attacks (`C11`).
+pub fn internal_codes(text: &str) -> Vec<String> {
+    const GROUPS: &[&str] = &["GIB", "GAIX", "AFL", "SRT", "SKL", "OC", "TP", "NEG"];
+    let words: Vec<&str> = text
+        .split(|character: char| {
+            !(character.is_alphanumeric() || matches!(character, '-' | '.' | '§' | '_' | '/'))
+        })
+        .filter(|word| !word.is_empty())
+        .collect();
+    let is_number = |text: &str| text.starts_with(|first: char| first.is_ascii_digit());
+    let is_code = |(at, word): (usize, &&str)| {
+        let word = word.trim_end_matches('.');
+        let before = at.checked_sub(1).map_or("", |at| words[at]);
+        let (group, rest) = word.split_once('-').unwrap_or((word, ""));
+        word.contains('§')
+            || GROUPS.contains(&word)
+            || (GROUPS.contains(&group) || group == "GAIA")
+                && rest.contains(|c: char| c.is_ascii_digit())
+            || word.strip_prefix('R').is_some_and(|number| number.len() <= 2 && is_number(number))
+            || is_number(word) && ["seed", "Seed", "layer", "Layer"].contains(&before)
+            || ["attack", "Attack"].contains(&before) && word.contains(|c: char| c.is_ascii_digit())
+    };
+    words
+        .iter()
+        .enumerate()
+        .filter(|pair| is_code(*pair))
+        .map(|(_, word)| (*word).to_owned())
+        .collect()
+}
+
 /// A folder in memory where the system has one: a test of a store puts thousands of files on the disk.
 pub fn temporary() -> tempfile::TempDir {
     let memory = std::path::Path::new("/dev/shm");
@@ -102,4 +133,34 @@ pub fn listing(folder: &Path) -> Vec<String> {
     }
     found.sort();
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::internal_codes;
+
+    #[test]
+    fn internal_codes_are_recognised() {
+        for text in [
+            "SKL layer 2",
+            "(GIB §5.2)",
+            "row TP-1.",
+            "see R39",
+            "attack C11",
+            "GAIA-9.1-1",
+            "seed 001",
+            "L3-4 of SKL",
+        ] {
+            assert!(!internal_codes(text).is_empty(), "{text}");
+        }
+        for text in [
+            "GAIA SKILL.md Format Specification, section 2.2",
+            "HTTP-2 and R",
+            "UTF-8",
+            "100 layers",
+            "GAIA requires",
+        ] {
+            assert_eq!(internal_codes(text), Vec::<String>::new(), "{text}");
+        }
+    }
 }

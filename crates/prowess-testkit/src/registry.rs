@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use prowess_package::name::SkillName;
 use prowess_registry_protocol::{
-    Head, Index, IndexLine, SearchHit, SkillInfo, write_candidates, write_problem,
+    IndexHeader, IndexLine, RegistryIndex, SearchHit, SkillInfo, write_candidates, write_problem,
 };
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -200,8 +200,9 @@ impl Contents {
         if versions.is_empty() {
             return problem(404, "no such skill");
         }
-        let head = self.head.map(|(sequence, expires)| Head { sequence, expires });
-        let index = Index { head, lines: versions.into_iter().map(Published::line).collect() };
+        let head = self.head.map(|(sequence, expires)| IndexHeader { sequence, expires });
+        let index =
+            RegistryIndex { head, lines: versions.into_iter().map(Published::line).collect() };
         let body = index.write(&format!("{namespace}/{name}"));
         let etag = format!("\"{}\"", &hexadecimal(body.as_bytes())[..16]);
         if request.header("if-none-match") == Some(&etag) {

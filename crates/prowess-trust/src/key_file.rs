@@ -11,8 +11,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use chacha20poly1305::aead::{Aead as _, KeyInit as _, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+use prowess_files::atomic::{self, Existing, MAX_SMALL_FILE_BYTES, WriteOptions};
 use prowess_files::private::{is_private, private_folder};
-use prowess_files::whole::{self, Existing, MOST_SMALL_BYTES, WriteOptions};
 use serde_json::{Map, Value, json};
 use zeroize::Zeroizing;
 
@@ -142,7 +142,7 @@ impl KeyFolder {
         self.check_folder()?;
         let text = written(key, lock)?;
         let options = WriteOptions { existing: Existing::Keep, ..WriteOptions::PRIVATE };
-        match whole::write(&path, text.as_bytes(), options) {
+        match atomic::write(&path, text.as_bytes(), options) {
             Ok(()) => Ok(path),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 Err(KeyFileError::Exists { name: name.clone(), path })
@@ -245,7 +245,7 @@ impl KeyFolder {
         if !is_private(&file.metadata().map_err(disk)?) {
             return Err(KeyFileError::Open { path, mode: "600" });
         }
-        let bytes = Zeroizing::new(whole::read_open(file, MOST_SMALL_BYTES).map_err(disk)?);
+        let bytes = Zeroizing::new(atomic::read_open(file, MAX_SMALL_FILE_BYTES).map_err(disk)?);
         StoredKey::read(&bytes).map_err(|reason| KeyFileError::Damaged { path, reason })
     }
 }

@@ -7,17 +7,17 @@ use std::sync::Arc;
 
 use prowess_core::Envelope;
 use prowess_engine::{
-    ApprovalRequest, Approver, Cancel, Consent, Engine, Reply, ToolHandle, World,
+    ApprovalReply, ApprovalRequest, Approver, CancellationToken, Consent, Engine, ToolHandle, World,
 };
 use prowess_library::Library;
-use prowess_package::limits::Limits;
+use prowess_library::packages::{AgentTargets, ChangeGoal, ChangeRequest, SkillSources};
+use prowess_package::limits::PackageLimits;
 use prowess_policy::{Mode, Remember};
-use prowess_store::install::{Installer, Wish};
+use prowess_store::install::SkillRequirement;
+use prowess_store::places::Scope;
 use prowess_store::reference::Reference;
-use prowess_store::review::Leave;
+use prowess_store::review::InstallPermissions;
 use prowess_store::source::Local;
-use prowess_store::store::Store;
-use prowess_trust::{Timestamp, TrustStore};
 
 type Error = Box<dyn std::error::Error>;
 
@@ -52,8 +52,8 @@ echo {{text}}
 struct User;
 
 impl Approver for User {
-    fn ask(&mut self, _: &ApprovalRequest) -> Reply {
-        Reply::Yes(Remember::Once)
+    fn ask(&mut self, _: &ApprovalRequest) -> ApprovalReply {
+        ApprovalReply::Yes(Remember::Once)
     }
 }
 
@@ -63,36 +63,42 @@ fn embed(home: &Path) -> Result<(Vec<String>, Envelope), Error> {
     std::fs::create_dir_all(&author)?;
     std::fs::write(author.join("SKILL.md"), SKILL)?;
 
-    // Install. With a `Catalogue`, `installer.install("parrot", ">=1.0.0", …)` does it by name and range.
+    // Install: prepare, look at what a person would have to agree to, apply.
     let path = std::env::var_os("PATH").unwrap_or_default();
     let world = Arc::new(World::at(home, home, &path, Vec::new())?);
-    let store = Store::open(&world.state.data)?;
-    let installer = Installer {
-        store: &store,
-        source: &Local { current_folder: home.to_owned(), home: None, limits: Limits::PACKAGE },
-        catalogue: None,
-        trust: &TrustStore::empty(),
-        now: Timestamp::from_unix(1_790_000_000),
-        leave: Leave { experimental: true, unsigned: false, replace_owner: false },
-        min_age: None,
-    };
-    let wish = Wish {
+    let library = Library::open(Arc::clone(&world));
+    let packages = library.packages();
+    let requirement = SkillRequirement {
         reference: Reference::Path(author),
         only: BTreeSet::new(),
         chosen: None,
         origin: "the example".to_owned(),
     };
-    installer.apply(installer.plan(&[wish])?)?;
+    let request = ChangeRequest {
+        goal: ChangeGoal::Install(vec![requirement]),
+        scope: Scope::User,
+        permissions: InstallPermissions { experimental: true, ..Default::default() },
+        min_age: None,
+        agents: AgentTargets::Existing,
+    };
+    let source =
+        Local { current_folder: home.to_owned(), home: None, limits: PackageLimits::PACKAGE };
+    let change = packages.prepare(&request, &SkillSources { source: &source, catalogue: None })?;
+    if let Some(problem) = change.refusal() {
+        return Err(problem.into());
+    }
+    let report = change.apply()?;
+    assert_eq!(report.installed.len(), 1);
 
     // List.
-    let listed = installer.list_installed()?;
-    let lines = listed
+    let lock = packages.lock_file(Scope::User)?;
+    let lines = lock
+        .skills
         .iter()
-        .map(|skill| format!("{} {} [{}]", skill.name, skill.version, skill.tier))
+        .map(|(name, entry)| format!("{name} {} [{}]", entry.version, entry.tier))
         .collect();
 
     // Load: the library says how far the skill is trusted, and refuses a signed one that has changed.
-    let library = Library::open(Arc::clone(&world));
     let (skill, tool) = library.resolve_tool("parrot/say")?;
     let tool = tool.as_deref().and_then(|name| skill.skill.tool(name));
     let tool = tool.ok_or("the skill has no tool `say`")?.clone();
@@ -102,8 +108,14 @@ fn embed(home: &Path) -> Result<(Vec<String>, Envelope), Error> {
     let engine = Engine::new(world);
     let handle = ToolHandle::new(skill, tool, Mode::Global);
     let values = values.as_object().ok_or("the values are an object")?;
-    let envelope =
-        handle.call(values, &engine, Consent::None, &mut User, &Cancel::default(), &mut |_| ())?;
+    let envelope = handle.call(
+        values,
+        &engine,
+        Consent::None,
+        &mut User,
+        &CancellationToken::default(),
+        &mut |_| (),
+    )?;
     Ok((lines, envelope))
 }
 

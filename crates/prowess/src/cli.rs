@@ -1,4 +1,4 @@
-//! The command line: one verb each, with options that every verb understands.
+//! The command line: the verbs, and the options that all of them have.
 
 use std::ffi::OsString;
 
@@ -16,10 +16,10 @@ use crate::log::LogOption;
 
 /// Read, check, convert and run SKILL.md files of every dialect
 ///
-/// Agents learn to do things from Markdown files called SKILL.md, and ten
-/// dialects share that file name. Prowess reads them all: it tells which dialect
-/// a file is written in, checks it, shows what it declares, converts it, and runs
-/// its tools with no more rights than they declare and you approve.
+/// Agents learn new abilities from Markdown files called SKILL.md, and ten
+/// dialects share that file name. Prowess reads them all: it detects the dialect
+/// of a file, checks it, shows what it declares, converts it, and runs its tools
+/// in a sandbox with only the permissions that they declare and you approve.
 #[derive(Parser)]
 #[command(
     name = "prowess",
@@ -35,39 +35,43 @@ Examples:
   prowess list
 
 Exit codes:
-  0  all is well
+  0  success
   1  findings at error level, or the operation failed
   2  the arguments are wrong
-  3  something named does not exist
-  4  refused: it could be done and is not allowed
-`run` has codes of its own, see `prowess run --help`."
+  3  something that you named does not exist
+  4  refused: possible, but not allowed
+`run` and `workflow` have more, see `prowess run --help`."
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
-    pub(crate) talk: Talk,
+    pub(crate) output: OutputOptions,
     #[command(subcommand)]
     pub(crate) verb: Verb,
 }
 
-/// How much is said, on every verb.
+/// The options that every verb has: how much is printed, and the log.
 #[derive(Args)]
-pub(crate) struct Talk {
+pub(crate) struct OutputOptions {
     /// Print results and errors only
     #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = "Global options")]
     pub(crate) quiet: bool,
     /// Also print informational notes
     #[arg(short, long, global = true, help_heading = "Global options")]
     pub(crate) verbose: bool,
-    /// Log what takes time, without values: off, error, warn, info, debug or trace
-    ///
-    /// To standard error, or appended to a file. `PROWESS_LOG` has the same form.
-    #[arg(long, global = true, value_name = "LEVEL[=FILE]", hide = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "LEVEL[=FILE]",
+        help = "Log to standard error, or to FILE, at this level [env: PROWESS_LOG]",
+        help_heading = "Global options"
+    )]
     pub(crate) log: Option<LogOption>,
 }
 
-/// The arguments of a verb are put together when it is called, and not those of all others: that was a third of the time of
-/// `prowess --version`. So aliases of a verb stand here: what other
-/// tools call the same, for fingers that know them.
+/// The verbs, with the names that other tools use for them as aliases.
+///
+/// `defer` builds the arguments of the verb that is called only: building all of them took a third of the time of
+/// `prowess --version`. This is why the aliases are here and not beside the arguments.
 #[derive(Subcommand)]
 #[command(defer = true)]
 pub(crate) enum Verb {
@@ -114,7 +118,7 @@ pub(crate) enum Verb {
     GenerateDocs(generate_docs::Arguments),
 }
 
-/// The dialect to read a skill as, on every verb that reads one.
+/// The option `--dialect` of every verb that reads a skill.
 #[derive(Args, Clone, Copy)]
 pub(crate) struct DialectOption {
     /// Read the skill as this dialect, instead of detecting it
@@ -138,35 +142,36 @@ pub(crate) fn parse() -> Result<Cli, clap::Error> {
     let arguments = with_hyphened_words(std::env::args_os().collect());
     let mut command = Cli::command();
     if !begins_with_verb(&command, &arguments) {
-        // The list of all verbs says what each is for, and that stands with its arguments.
+        // The list of all verbs shows what each is for, which is defined with its arguments.
         command.build();
     }
     let mut matches = command.try_get_matches_from_mut(arguments)?;
     Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 
-/// Whether a verb is called or the version is asked for, and no help about all verbs is needed.
+/// Whether the arguments start with a verb or ask for the version, so that no help about all verbs is needed.
 fn begins_with_verb(command: &clap::Command, arguments: &[OsString]) -> bool {
-    let talk = ["-q", "--quiet", "-v", "--verbose"];
+    let global = ["-q", "--quiet", "-v", "--verbose"];
     let mut words = arguments.iter().skip(1).filter_map(|word| word.to_str());
-    let first = words.find(|word| !talk.contains(word));
+    let first = words.find(|word| !global.contains(word));
     first.is_some_and(|word| {
         matches!(word, "-V" | "--version") || command.find_subcommand(word).is_some()
     })
 }
 
-/// What does here what another tool has a verb for.
-pub(crate) fn other_word(error: &clap::Error) -> Option<&'static str> {
+/// A hint for a verb that other tools have and this one does not.
+pub(crate) fn unknown_verb_hint(error: &clap::Error) -> Option<&'static str> {
     const OTHERS: [(&str, &str); 1] =
-        [("publish", "`prowess pack` makes the archive that registries take")];
+        [("publish", "`prowess pack` creates the archive that registries accept")];
     let ContextValue::String(word) = error.get(ContextKind::InvalidSubcommand)? else {
         return None;
     };
     OTHERS.into_iter().find(|(other, _)| other == word).map(|(_, hint)| hint)
 }
 
-/// In a question to a knowledge base nothing is an operator, so that `-word` is a word too, as far as it is no option. It
-/// is put behind a `--`, with everything else that is no option.
+/// Moves the words of `kb search` after a `--`, so that a word may start with a hyphen.
+///
+/// In a query nothing is an operator: `-word` is a word too, unless it is an option.
 fn with_hyphened_words(arguments: Vec<OsString>) -> Vec<OsString> {
     let is_word = |text: &OsString| {
         let text = text.to_string_lossy();
@@ -213,8 +218,9 @@ fn with_hyphened_words(arguments: Vec<OsString>) -> Vec<OsString> {
     sorted
 }
 
-/// The whole command line as data, for completions, man pages and the reference. The parser's own `help` has no page,
-/// and would list hidden verbs.
+/// The whole command line as data, for completions, man pages and the reference.
+///
+/// Without clap's own verb `help`, which would list hidden verbs.
 pub(crate) fn command() -> clap::Command {
     Cli::command().disable_help_subcommand(true)
 }

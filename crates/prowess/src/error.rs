@@ -1,25 +1,24 @@
-//! The one error of the binary: what went wrong, with what, and what to do next.
+//! The error type of the binary: a message, the kind that decides the exit code, and hints.
 
 use std::fmt;
 use std::io;
 use std::path::Path;
 
-use crate::render::problem_text::hints;
-use prowess_core::{ModelError, ModelErrorKind, system_reason};
+use prowess_core::{ModelError, Problem, system_reason};
 use serde_json::Value;
 
-/// What kind of failure it is; the kind picks the exit code.
+/// The kind of a failure, which decides the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ErrorKind {
     /// The operation failed.
     Failed,
-    /// The arguments make no sense together.
+    /// The arguments are wrong, or contradict each other.
     Usage,
-    /// What was named does not exist.
+    /// Something that the user named does not exist.
     NotFound,
-    /// It could be done and is not allowed.
+    /// The operation is possible but not allowed.
     Refused,
-    /// A tool was not run; 125 to 127 say why, as in a shell.
+    /// A tool was not run; the code is 125 to 127, as in a shell.
     NotRun(u8),
 }
 
@@ -39,13 +38,13 @@ impl ErrorKind {
 /// A failure with the next step.
 #[derive(Debug)]
 pub(crate) struct Error {
-    /// Picks the exit code.
+    /// Decides the exit code.
     pub(crate) kind: ErrorKind,
     /// A lowercase phrase without a full stop.
     pub(crate) message: String,
     /// Next steps, one line each.
     pub(crate) hints: Vec<String>,
-    /// What a check has found, where that is why: for programs, in the shape of `check --format json`.
+    /// The findings of a check, if they are the reason: for programs, in the shape of `check --format json`.
     pub(crate) findings: Vec<Value>,
 }
 
@@ -55,23 +54,23 @@ impl Error {
         Self::new(ErrorKind::Failed, message)
     }
 
-    /// The arguments make no sense together.
+    /// The arguments are wrong, or contradict each other.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Usage, message)
     }
 
-    /// What was named does not exist.
+    /// Something that the user named does not exist.
     pub(crate) fn not_found(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::NotFound, message)
     }
 
-    /// It could be done and is not allowed.
+    /// The operation is possible but not allowed.
     pub(crate) fn refused(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Refused, message)
     }
 
-    /// A file or directory could not be used; `doing` is a phrase such as "read".
-    pub(crate) fn io(doing: &str, path: &Path, source: &io::Error) -> Self {
+    /// A file or folder could not be used; `verb` is a word such as "read".
+    pub(crate) fn io(verb: &str, path: &Path, source: &io::Error) -> Self {
         let shown = path.display();
         match source.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
@@ -79,10 +78,10 @@ impl Error {
                     .hint("check the spelling; a path is relative to the current folder")
             }
             io::ErrorKind::PermissionDenied => {
-                Self::failed(format!("cannot {doing} `{shown}`: permission denied"))
+                Self::failed(format!("cannot {verb} `{shown}`: permission denied"))
                     .hint(format!("look at its permissions with `ls -ld {shown}`"))
             }
-            _ => Self::failed(format!("cannot {doing} `{shown}`: {}", system_reason(source))),
+            _ => Self::failed(format!("cannot {verb} `{shown}`: {}", system_reason(source))),
         }
     }
 
@@ -98,21 +97,9 @@ impl Error {
     }
 }
 
-/// A model that is not there is something named that does not exist; everything else has failed.
 impl From<ModelError> for Error {
     fn from(error: ModelError) -> Self {
-        let kind = match error.kind {
-            ModelErrorKind::UnknownModel => ErrorKind::NotFound,
-            ModelErrorKind::NotConfigured
-            | ModelErrorKind::Unreachable
-            | ModelErrorKind::Unauthorized
-            | ModelErrorKind::RateLimited { .. }
-            | ModelErrorKind::Rejected
-            | ModelErrorKind::Provider
-            | ModelErrorKind::Protocol
-            | ModelErrorKind::TimedOut => ErrorKind::Failed,
-        };
-        Self { hints: hints(&error.remedies), ..Self::new(kind, error.message) }
+        Problem::from(error).into()
     }
 }
 

@@ -1,7 +1,6 @@
-//! The log for whoever looks for a cause: spans of the libraries, written to standard error or a file.
+//! The log of `--log` and `PROWESS_LOG`: `tracing` spans of our crates, written to standard error or a file.
 //!
-//! It is off unless somebody asks for it, and takes records of our own crates alone: libraries below may log headers, and
-//! with them keys.
+//! It is off by default. Records of other crates are dropped: they may log headers, and with them keys.
 
 use std::fs::OpenOptions;
 use std::path::PathBuf;
@@ -17,12 +16,12 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::error::Error;
 
-/// Asks for the log where `--log` is not given.
+/// The variable that is used if `--log` is not given.
 pub(crate) const VARIABLE: &str = "PROWESS_LOG";
-/// How the names of our crates begin.
+/// The prefix of the names of our crates.
 const OURS: &str = "prowess";
 
-/// What to log, and where to: `LEVEL` or `LEVEL=FILE`.
+/// The level, and the file if there is one: `LEVEL` or `LEVEL=FILE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LogOption {
     level: LevelFilter,
@@ -57,7 +56,7 @@ impl FromStr for LogOption {
     }
 }
 
-/// Begins to log, if somebody asks for it.
+/// Starts logging if the option or the variable is set.
 pub(crate) fn start(option: Option<&LogOption>) -> Result<(), Error> {
     let from_variable = match option {
         Some(_) => None,
@@ -81,19 +80,19 @@ pub(crate) fn start(option: Option<&LogOption>) -> Result<(), Error> {
         }
         None => layer.with_writer(std::io::stderr).boxed(),
     };
-    // A second subscriber is refused, and the first one goes on.
+    // Fails if there is a subscriber already, which then stays.
     let _ =
         tracing_subscriber::registry().with(layer.with_filter(*level).with_filter(ours)).try_init();
     Ok(())
 }
 
-/// The id of the one run of this process. Without random numbers nothing else works either; a run needs no id to be shown.
+/// The id of this process's run; `None` if the system has no random numbers.
 pub(crate) fn run_id() -> Option<RunId> {
     static RUN: OnceLock<Option<RunId>> = OnceLock::new();
     *RUN.get_or_init(|| new_run_id().ok())
 }
 
-/// The span of the one run of this process.
+/// The span of this process's run.
 pub(crate) fn run_span() -> tracing::Span {
     match run_id() {
         Some(run) => tracing::info_span!("run", run_id = %run),
@@ -106,7 +105,7 @@ mod tests {
     use super::LogOption;
 
     #[test]
-    fn a_level_and_perhaps_a_file() {
+    fn parses_a_level_with_an_optional_file() {
         let parsed = |text: &str| text.parse::<LogOption>();
         assert!(parsed("debug").is_ok_and(|option| option.file.is_none()));
         assert!(

@@ -1,22 +1,22 @@
-//! The toolchain for SKILL.md files: arguments to a verb, a verb to an exit code.
+//! The binary `prowess`: parses the arguments, runs a verb, exits with its code.
 
 mod cli;
 mod commands;
 mod error;
 mod log;
+mod packages;
 mod python_requirements;
 mod render;
 mod run;
 mod session;
 mod skill;
-mod store;
 mod terminal;
 mod walk;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // What a run waits for is made while its arguments are read, its skill is read, and both are decided about.
+    // The sandbox is set up in the background while the arguments and the skill are read.
     if std::env::args_os().nth(1).is_some_and(|verb| verb == "run") {
         prowess_sandbox::warm_up();
     }

@@ -1,4 +1,4 @@
-//! What one process needs once: the machine, and the library of skills on it.
+//! State that this process creates once: the machine, and the library of its skills.
 
 use std::sync::{Arc, OnceLock};
 
@@ -17,7 +17,7 @@ pub(crate) fn library() -> Result<Arc<Library>, Error> {
     Ok(Arc::clone(LIBRARY.get_or_init(|| Arc::new(Library::open(Arc::new(world))))))
 }
 
-/// The machine as it was when the process first asked.
+/// The machine, as it was at the first call.
 pub(crate) fn world() -> Result<Arc<World>, Error> {
     library().map(|library| Arc::clone(library.world()))
 }

@@ -1,4 +1,4 @@
-//! Finds skills below folders and checks them where they are found, on all cores.
+//! Finds and checks the skills below folders, on all cores.
 
 mod folder;
 mod ignored;
@@ -13,32 +13,32 @@ use std::thread;
 use crate::error::Error;
 use crate::skill::check_report::{CheckOptions, Examined, FileReport};
 use crate::skill::skill_ref;
-use crate::terminal::progress::Progress;
+use crate::terminal::progress::ProgressCounter;
 use queue::Queue;
 use worker::{Task, Worker};
 
-/// What to walk, and how.
+/// The options of a walk.
 pub(crate) struct WalkOptions {
     /// Files and folders.
     pub(crate) roots: Vec<Root>,
-    /// Whether skill.md and its like count as SKILL.md (OC-7).
+    /// Whether other spellings such as skill.md count as SKILL.md (OC-7).
     pub(crate) all_spellings: bool,
     /// Whether safe fixes are written.
     pub(crate) fix: bool,
-    /// How many threads; 0 is one per core.
+    /// The number of threads; 0 is one per core.
     pub(crate) threads: usize,
 }
 
-/// What the user named.
+/// A file or folder that the user named.
 #[derive(Clone)]
 pub(crate) struct Root {
-    /// Where it is.
+    /// The path.
     pub(crate) path: PathBuf,
-    /// Whether it is walked, or checked as it is; `None` where reading it will tell.
+    /// Whether it is a folder; `None` if that is known only after reading it.
     pub(crate) is_folder: Option<bool>,
 }
 
-/// What a walk gives, in the order of paths.
+/// The result of a walk, sorted by path.
 #[derive(Default)]
 pub(crate) struct Walked {
     /// Reports.
@@ -53,32 +53,36 @@ pub(crate) struct Walked {
     pub(crate) fixed: (usize, usize),
     /// Files and folders that could not be read or written.
     pub(crate) failures: Vec<Error>,
-    /// Files that have another spelling of SKILL.md and were passed by.
+    /// The number of files with another spelling of SKILL.md, which were skipped.
     pub(crate) other_spellings: usize,
-    seen: Vec<Seen>,
+    seen: Vec<SeenName>,
 }
 
-/// A checked skill's name and place, to find two of one name.
-struct Seen {
+/// The name and path of a checked skill, for finding duplicate names.
+struct SeenName {
     name_key: u64,
     path: PathBuf,
 }
 
-/// What all workers share.
+/// The state that all workers share.
 struct Job<'w> {
     options: &'w WalkOptions,
     check: &'w CheckOptions<'w>,
-    progress: &'w Progress,
+    progress: &'w ProgressCounter,
     queue: Queue<Task>,
     /// The folders among the roots, as shown.
     folders: HashSet<PathBuf>,
-    /// The files that were checked, where two roots may lead to the same one.
+    /// The files that were checked, if two roots may overlap.
     visited: Option<Mutex<HashSet<String>>>,
     total: Mutex<Walked>,
 }
 
 /// Checks every root and what is below it.
-pub(crate) fn walk(options: &WalkOptions, check: &CheckOptions<'_>, progress: &Progress) -> Walked {
+pub(crate) fn walk(
+    options: &WalkOptions,
+    check: &CheckOptions<'_>,
+    progress: &ProgressCounter,
+) -> Walked {
     let mut job = Job {
         options,
         check,
@@ -129,7 +133,7 @@ fn run(job: &Job<'_>) {
 const MOST_THREADS: usize = 256;
 
 impl Job<'_> {
-    /// Whether a path lies inside one of the roots, itself aside.
+    /// Whether a path is inside one of the other roots.
     fn is_below_a_root(&self, path: &Path) -> bool {
         if self.folders.is_empty() {
             return false;
@@ -142,7 +146,7 @@ impl Job<'_> {
 }
 
 impl Walked {
-    /// The result for a text that no walk found.
+    /// The result for a single text.
     pub(crate) fn of_one(examined: Examined) -> Self {
         Self {
             files: 1,
@@ -158,7 +162,7 @@ impl Walked {
         self.warnings += examined.warnings;
         self.reports.extend(examined.report);
         if let Some(name_key) = examined.name_key {
-            self.seen.push(Seen { name_key, path });
+            self.seen.push(SeenName { name_key, path });
         }
     }
 
@@ -175,13 +179,13 @@ impl Walked {
     }
 }
 
-/// Checks again the skills whose names are taken (AFL §4, rule 6). The first by path keeps the name.
+/// Checks skills with duplicate names again (AFL §4, rule 6). The first by path keeps the name.
 fn find_rivals(walked: &mut Walked, check: &CheckOptions<'_>) {
     let mut seen = std::mem::take(&mut walked.seen);
     seen.sort_unstable_by_key(|seen| seen.name_key);
-    let mut rivals: Vec<(&Seen, String)> = Vec::new();
+    let mut rivals: Vec<(&SeenName, String)> = Vec::new();
     for group in seen.chunk_by(|a, b| a.name_key == b.name_key).filter(|group| group.len() > 1) {
-        let mut group: Vec<&Seen> = group.iter().collect();
+        let mut group: Vec<&SeenName> = group.iter().collect();
         group.sort_by(|a, b| a.path.cmp(&b.path));
         let first = skill_ref::shown(&group[0].path);
         rivals.extend(group.into_iter().skip(1).map(|seen| (seen, first.clone())));

@@ -116,7 +116,7 @@ fn what_others_could_have_written_does_not_count() {
     for mode in [0o666, 0o620, 0o602] {
         let error = set(mode).expect_err("it is refused").to_string();
         assert!(
-            error.contains("do not count: it is writable by others, or belongs to another user"),
+            error.contains("are ignored: it is writable by others, or belongs to another user"),
             "{error}"
         );
     }

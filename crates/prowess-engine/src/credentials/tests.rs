@@ -50,7 +50,7 @@ fn what_binds_nothing_is_told() {
         (
             key,
             "KEY",
-            "`KEY` binds no credential: write `NAME=HOST`, such as `GITHUB_TOKEN=api.github.com`",
+            "`KEY` is not a credential binding: write `NAME=HOST`, such as `GITHUB_TOKEN=api.github.com`",
         ),
         (
             key,
@@ -100,7 +100,7 @@ fn a_file_of_the_user_alone_holds_a_value() {
     };
     for mode in [0o644, 0o640, 0o620, 0o604] {
         let error = bind(mode).expect_err("others may read it").to_string();
-        assert!(error.ends_with("others may read or change it"), "{mode:o}: {error}");
+        assert!(error.ends_with("other users may read or change it"), "{mode:o}: {error}");
     }
     let world = bind(0o600).expect("it is private");
     // The line's end is not part of it.

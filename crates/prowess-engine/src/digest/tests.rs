@@ -98,7 +98,7 @@ fn links_that_leave_the_skill_are_refused() {
         let folder = skill();
         symlink(&target, folder.path().join("link")).expect("a link can be made");
         let error = digest(folder.path());
-        assert!(error.contains("does not lead to a file of the skill"), "{error}");
+        assert!(error.contains("does not point to a file of the skill"), "{error}");
     }
     let folder = skill();
     symlink("scripts/run.sh", folder.path().join("link")).expect("a link can be made");

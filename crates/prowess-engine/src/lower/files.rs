@@ -11,16 +11,16 @@ use prowess_format::text::visible;
 use prowess_policy::scope::{PathPattern, PathRoot};
 use prowess_policy::spec::FileScope;
 use prowess_policy::{GrantEffect, SandboxSpec};
-use prowess_sandbox::{Access, FileGrant};
+use prowess_sandbox::{FileAccess, FileGrant};
 
 use super::grant;
-use super::protect::{self, Guard, Guarded};
+use super::protect::{self, ProtectedPath, Protection};
 use super::uses::Uses;
-use crate::lookout::Lookout;
+use crate::planted::PlantedScan;
 use crate::world::World;
 
 /// The most folders and files that grants are taken apart into.
-const MOST_GRANTS: usize = 8192;
+const MAX_GRANTS: usize = 8192;
 /// Top-level folders that are no files of anybody.
 const NOT_FILES: &[&str] = &["proc", "sys", "dev", "run", "boot", "lost+found", "tmp"];
 /// Top-level folders of the system. No grant of "everything" makes them writable, because the programs that are granted
@@ -36,7 +36,7 @@ const OWN_FILES: &[&str] =
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// A link on the way (attack sandbox-A05).
-    #[error("the grant `{grant}` goes through the symbolic link `{}`: name the folder it leads to", .link.display())]
+    #[error("the grant `{grant}` goes through the symbolic link `{}`: name the folder it points to", .link.display())]
     Link {
         /// The grant.
         grant: String,
@@ -44,13 +44,13 @@ pub enum FileError {
         link: PathBuf,
     },
     /// A link where something has to be protected.
-    #[error("`{}` is a symbolic link, so it can't be kept from being changed: make it a file or folder of its own, or grant no writing there", .link.display())]
+    #[error("`{}` is a symbolic link, so it can't be protected: replace it with a file or folder, or don't grant write access there", .link.display())]
     ProtectedLink {
         /// The link.
         link: PathBuf,
     },
     /// A pattern that reaches into places of secrets.
-    #[error("the grant `{grant}` reaches into `{}`, which no pattern opens: name a folder", .place.display())]
+    #[error("the grant `{grant}` includes `{}`, which no pattern may include: name a folder", .place.display())]
     TooWide {
         /// The grant.
         grant: String,
@@ -58,7 +58,7 @@ pub enum FileError {
         place: PathBuf,
     },
     /// A new file or folder in a folder that is not there: only what is granted is made (attack sandbox-A26).
-    #[error("the grant `{grant}` is for something in `{}`, which does not exist: make that folder first (`mkdir -p`)", .folder.display())]
+    #[error("the grant `{grant}` is for something in `{}`, which does not exist: create that folder first (`mkdir -p`)", .folder.display())]
     NoFolder {
         /// The grant.
         grant: String,
@@ -66,10 +66,10 @@ pub enum FileError {
         folder: PathBuf,
     },
     /// Too many pieces.
-    #[error("the grants come to more than {MOST_GRANTS} files and folders: narrow them")]
+    #[error("the grants expand to more than {MAX_GRANTS} files and folders: narrow them")]
     TooMany,
     /// A folder can't be listed.
-    #[error("cannot look into `{}`: {source}", .path.display())]
+    #[error("cannot list `{}`: {source}", .path.display())]
     List {
         /// The folder.
         path: PathBuf,
@@ -80,13 +80,13 @@ pub enum FileError {
 
 /// What is opened.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(super) struct OpenedFiles {
     pub(super) grants: Vec<FileGrant>,
     pub(super) warnings: Vec<String>,
     /// Names that are not there yet and may become folders.
     new_names: Vec<PathBuf>,
     /// What to look at after the run.
-    pub(super) lookout: Lookout,
+    pub(super) planted_scan: PlantedScan,
 }
 
 /// Lowers all file rules of a spec.
@@ -94,29 +94,29 @@ pub(super) fn open(
     allowed: &SandboxSpec,
     world: &World,
     skill_directory: Option<&Path>,
-) -> Result<Opened, FileError> {
-    let mut opened = Opened::new();
-    let place = Here { world, skill_directory, uses: &Uses::new(world) };
+) -> Result<OpenedFiles, FileError> {
+    let mut opened = OpenedFiles::new();
+    let place = FileContext { world, skill_directory, uses: &Uses::new(world) };
     for (scope, access) in rules(allowed) {
         open_rule(scope, access, place, &mut opened)?;
     }
     let written: Vec<PathBuf> = opened
         .grants
         .iter()
-        .filter(|grant| grant.access == Access::Write)
+        .filter(|grant| grant.access == FileAccess::Write)
         .map(|grant| grant.path.clone())
         .chain(opened.new_names.iter().cloned())
         .collect();
     // Without writing nothing has to be looked for, and that is most runs of most tools.
     let inner = if written.is_empty() {
-        protect::Inside::default()
+        protect::ProtectedPaths::default()
     } else {
         protect::inside(&written, place.uses)
     };
     if let Some(link) = inner.links.first() {
         return Err(FileError::ProtectedLink { link: link.clone() });
     }
-    opened.lookout = Lookout {
+    opened.planted_scan = PlantedScan {
         folders: written,
         fixed: inner.places.iter().cloned().chain(skill_directory.map(Path::to_owned)).collect(),
         repositories: inner.repositories,
@@ -129,36 +129,36 @@ pub(super) fn open(
     // A home is opened piece by piece, and a piece may be a folder of PATH.
     opened.grants.retain(|grant| {
         let is_inside = || inner.places.iter().any(|place| grant.path.starts_with(place));
-        grant.access != Access::Write || !is_inside()
+        grant.access != FileAccess::Write || !is_inside()
     });
-    opened.grants.extend(inner.places.iter().map(|place| grant(place, Access::Read)));
+    opened.grants.extend(inner.places.iter().map(|place| grant(place, FileAccess::Read)));
     opened.warnings.extend(inner.warning);
-    if opened.grants.len() > MOST_GRANTS {
+    if opened.grants.len() > MAX_GRANTS {
         return Err(FileError::TooMany);
     }
     Ok(opened)
 }
 
-impl Opened {
+impl OpenedFiles {
     fn new() -> Self {
         Self {
             grants: Vec::new(),
             warnings: Vec::new(),
             new_names: Vec::new(),
-            lookout: Lookout::nothing(),
+            planted_scan: PlantedScan::nothing(),
         }
     }
 }
 
 /// All file rules of a spec.
-fn rules(allowed: &SandboxSpec) -> impl Iterator<Item = (&FileScope, Access)> {
-    let reading = allowed.read.iter().map(|scope| (scope, Access::Read));
-    reading.chain(allowed.write.iter().map(|scope| (scope, Access::Write)))
+fn rules(allowed: &SandboxSpec) -> impl Iterator<Item = (&FileScope, FileAccess)> {
+    let reading = allowed.read.iter().map(|scope| (scope, FileAccess::Read));
+    reading.chain(allowed.write.iter().map(|scope| (scope, FileAccess::Write)))
 }
 
 /// What rules are looked at against.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Here<'h> {
+pub(super) struct FileContext<'h> {
     pub(super) world: &'h World,
     pub(super) skill_directory: Option<&'h Path>,
     pub(super) uses: &'h Uses<'h>,
@@ -167,17 +167,21 @@ pub(super) struct Here<'h> {
 /// What one rule would open, without looking for what is protected inside. Nothing is made.
 pub(super) fn look(
     scope: &FileScope,
-    access: Access,
-    here: Here<'_>,
+    access: FileAccess,
+    here: FileContext<'_>,
 ) -> Result<Vec<FileGrant>, FileError> {
-    let mut opened = Opened::new();
+    let mut opened = OpenedFiles::new();
     open_rule(scope, access, here, &mut opened)?;
     Ok(opened.grants)
 }
 
 /// What becomes of a rule for files. The policy asks here before it decides, and what is opened is compared with it once
 /// more: one place knows.
-pub(super) fn reality(scope: &FileScope, access: Access, here: Here<'_>) -> GrantEffect {
+pub(super) fn effect_of(
+    scope: &FileScope,
+    access: FileAccess,
+    here: FileContext<'_>,
+) -> GrantEffect {
     let FileScope::Pattern(pattern) = scope else { return GrantEffect::AsGranted };
     let base = base(pattern, here.world);
     let guards = protect::guards(scope, here.uses);
@@ -188,32 +192,34 @@ pub(super) fn reality(scope: &FileScope, access: Access, here: Here<'_>) -> Gran
         None => {}
     }
     // Of a whole home nobody should be asked less because it is empty today.
-    if access != Access::Write || !base.exists() || pattern.is_broad() {
+    if access != FileAccess::Write || !base.exists() || pattern.is_broad() {
         return GrantEffect::AsGranted;
     }
-    let is_written = |grant: &FileGrant| grant.access == Access::Write;
+    let is_written = |grant: &FileGrant| grant.access == FileAccess::Write;
     match look(scope, access, here) {
-        Ok(opened) if !opened.iter().any(is_written) => GrantEffect::ReadOnly(nothing_in(&base)),
+        Ok(opened) if !opened.iter().any(is_written) => {
+            GrantEffect::ReadOnly(nothing_writable_in(&base))
+        }
         // Why a run is refused is told where it is refused.
         Ok(_) | Err(_) => GrantEffect::AsGranted,
     }
 }
 
 /// Said of a folder in which only protected places are.
-pub(super) fn nothing_in(base: &Path) -> String {
+pub(super) fn nothing_writable_in(base: &Path) -> String {
     let base = base.display();
-    format!("{base} holds nothing that a tool may change, and nothing new is made in it")
+    format!("{base} contains nothing that a tool may change, and nothing new may be created in it")
 }
 
 /// What keeps a pattern from being opened as it says, as a whole.
 fn closing(
     pattern: &PathPattern,
     base: &Path,
-    access: Access,
-    guards: &[Guard],
-    here: Here<'_>,
+    access: FileAccess,
+    guards: &[ProtectedPath],
+    here: FileContext<'_>,
 ) -> Option<GrantEffect> {
-    let writes = access == Access::Write;
+    let writes = access == FileAccess::Write;
     if let Some(folder) = here.skill_directory.filter(|folder| writes && base.starts_with(folder)) {
         let folder = folder.display();
         return Some(GrantEffect::Never(format!(
@@ -222,22 +228,24 @@ fn closing(
     }
     let guard = |kind| {
         let mut guards = guards.iter();
-        guards.find(move |guard: &&Guard| guard.kind == kind && base.starts_with(&guard.place))
+        guards.find(move |guard: &&ProtectedPath| {
+            guard.kind == kind && base.starts_with(&guard.place)
+        })
     };
-    if let Some(guard) = guard(Guarded::Closed) {
-        let verb = if writes { "changes" } else { "reads" };
+    if let Some(guard) = guard(Protection::Closed) {
+        let verb = if writes { "change" } else { "read" };
         let (place, why) = (guard.place.display(), guard.why);
-        return Some(GrantEffect::Never(format!("no tool {verb} {place}, because {why}")));
+        return Some(GrantEffect::Never(format!("no tool may {verb} {place}, because {why}")));
     }
     if !writes {
         return None;
     }
     if let Some((row, why)) = protect::row_around(&names_below_top(base, pattern, here.world)) {
-        return Some(GrantEffect::ReadOnly(format!("no tool changes `{row}`, because {why}")));
+        return Some(GrantEffect::ReadOnly(format!("no tool may change `{row}`, because {why}")));
     }
-    if let Some(guard) = guard(Guarded::ReadOnly) {
+    if let Some(guard) = guard(Protection::ReadOnly) {
         let (place, why) = (guard.place.display(), guard.why);
-        return Some(GrantEffect::ReadOnly(format!("no tool changes {place}, because {why}")));
+        return Some(GrantEffect::ReadOnly(format!("no tool may change {place}, because {why}")));
     }
     let used = here.uses.of(&[base.to_owned()], &BTreeSet::new());
     used.iter().find(|it| it.closes(base)).map(|it| GrantEffect::ReadOnly(it.why.clone()))
@@ -256,9 +264,9 @@ fn names_below_top<'b>(base: &'b Path, pattern: &PathPattern, world: &World) -> 
 
 fn open_rule(
     scope: &FileScope,
-    access: Access,
-    here: Here<'_>,
-    opened: &mut Opened,
+    access: FileAccess,
+    here: FileContext<'_>,
+    opened: &mut OpenedFiles,
 ) -> Result<(), FileError> {
     let guards = protect::guards(scope, here.uses);
     let mut work = Opener { guards: &guards, opened, here };
@@ -276,26 +284,26 @@ pub(super) fn base(pattern: &PathPattern, world: &World) -> PathBuf {
 }
 
 struct Opener<'o> {
-    guards: &'o [Guard],
-    opened: &'o mut Opened,
-    here: Here<'o>,
+    guards: &'o [ProtectedPath],
+    opened: &'o mut OpenedFiles,
+    here: FileContext<'o>,
 }
 
 impl Opener<'_> {
     /// Every folder at the top but those of the kernel; those of the system for reading.
-    fn everything(&mut self, access: Access) -> Result<(), FileError> {
+    fn everything(&mut self, access: FileAccess) -> Result<(), FileError> {
         for path in children(Path::new("/"))? {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             if NOT_FILES.contains(&name) {
                 continue;
             }
-            let access = if SYSTEM.contains(&name) { Access::Read } else { access };
+            let access = if SYSTEM.contains(&name) { FileAccess::Read } else { access };
             self.tree(&path, access)?;
         }
         Ok(())
     }
 
-    fn pattern(&mut self, pattern: &PathPattern, access: Access) -> Result<(), FileError> {
+    fn pattern(&mut self, pattern: &PathPattern, access: FileAccess) -> Result<(), FileError> {
         let prefix = pattern.literal_prefix();
         let base = straight_down(root(pattern, self.here.world), prefix, pattern)?;
         match closing(pattern, &base, access, self.guards, self.here) {
@@ -309,7 +317,7 @@ impl Opener<'_> {
             }
             Some(GrantEffect::AsGranted) => {}
         }
-        if access == Access::Write
+        if access == FileAccess::Write
             && let Some(folder) = missing_parent(&base)
         {
             let (grant, folder) = (pattern.to_string(), folder.to_owned());
@@ -323,12 +331,12 @@ impl Opener<'_> {
         match (base.exists(), access, is_folder) {
             (true, _, _) => self.tree(&base, access),
             // Attack sandbox-A26: exactly this folder is made.
-            (false, Access::Write, true) => {
+            (false, FileAccess::Write, true) => {
                 self.opened.grants.push(FileGrant { create: true, ..grant(&base, access) });
                 Ok(())
             }
             // A name that is not there yet: a file or a folder of that name may appear beside the others, and nothing else.
-            (false, Access::Write, false) => match (base.parent(), base.file_name()) {
+            (false, FileAccess::Write, false) => match (base.parent(), base.file_name()) {
                 (Some(folder), Some(name)) => {
                     // A checked path holds no other wildcards than `*` and `?`, and a prefix none at all.
                     let name = name.to_string_lossy();
@@ -339,7 +347,7 @@ impl Opener<'_> {
                 }
                 _ => Ok(()),
             },
-            (false, Access::Read | Access::Execute, _) => Ok(()),
+            (false, FileAccess::Read | FileAccess::Execute, _) => Ok(()),
         }
     }
 
@@ -349,10 +357,10 @@ impl Opener<'_> {
         base: &Path,
         rest: &str,
         pattern: &PathPattern,
-        access: Access,
+        access: FileAccess,
     ) -> Result<(), FileError> {
         let reached = self.guards.iter().find(|guard| {
-            (guard.kind == Guarded::Closed || access == Access::Write)
+            (guard.kind == Protection::Closed || access == FileAccess::Write)
                 && (base.starts_with(&guard.place)
                     || guard.place.strip_prefix(base).is_ok_and(|inner| may_reach(rest, inner)))
         });
@@ -363,16 +371,16 @@ impl Opener<'_> {
         if self.is_of_skill(base, access) {
             return Ok(());
         }
-        let create = access == Access::Write;
+        let create = access == FileAccess::Write;
         let pattern = Some(rest.to_owned());
         self.opened.grants.push(FileGrant { pattern, create, ..grant(base, access) });
         Ok(())
     }
 
     /// The skill's folder has a grant of its own, which is never one for writing (attack sandbox-A11).
-    fn is_of_skill(&mut self, base: &Path, access: Access) -> bool {
+    fn is_of_skill(&mut self, base: &Path, access: FileAccess) -> bool {
         let own = self.here.skill_directory.is_some_and(|folder| base.starts_with(folder));
-        if own && access == Access::Write {
+        if own && access == FileAccess::Write {
             let base = base.display();
             let warning = format!("`{base}` belongs to the skill itself and stays read-only");
             self.opened.warnings.push(warning);
@@ -382,8 +390,8 @@ impl Opener<'_> {
 
     /// A folder with everything below it, less what is guarded. Where something is guarded below, the folder is opened
     /// piece by piece: a place that does not exist yet can't be made then either.
-    fn tree(&mut self, base: &Path, access: Access) -> Result<(), FileError> {
-        if self.opened.grants.len() > MOST_GRANTS {
+    fn tree(&mut self, base: &Path, access: FileAccess) -> Result<(), FileError> {
+        if self.opened.grants.len() > MAX_GRANTS {
             return Err(FileError::TooMany);
         }
         if self.is_of_skill(base, access) {
@@ -394,18 +402,18 @@ impl Opener<'_> {
         }
         let guard = self.guards.iter().find(|guard| guard.place == base);
         match guard.map(|guard| guard.kind) {
-            Some(Guarded::Closed) => return Ok(()),
-            Some(Guarded::ReadOnly) if access == Access::Write => {
-                return self.tree(base, Access::Read);
+            Some(Protection::Closed) => return Ok(()),
+            Some(Protection::ReadOnly) if access == FileAccess::Write => {
+                return self.tree(base, FileAccess::Read);
             }
-            Some(Guarded::ReadOnly) | None => {}
+            Some(Protection::ReadOnly) | None => {}
         }
         let below = self.guards.iter().any(|guard| {
             guard.place != base
                 && guard.place.starts_with(base)
                 && match guard.kind {
-                    Guarded::Closed => access == Access::Write || guard.place.exists(),
-                    Guarded::ReadOnly => access == Access::Write,
+                    Protection::Closed => access == FileAccess::Write || guard.place.exists(),
+                    Protection::ReadOnly => access == FileAccess::Write,
                 }
         });
         if !below || !base.is_dir() {
@@ -419,7 +427,7 @@ impl Opener<'_> {
     }
 
     /// `/etc` piece by piece, because a run has some of these files of its own.
-    fn etc(&mut self, access: Access) -> Result<(), FileError> {
+    fn etc(&mut self, access: FileAccess) -> Result<(), FileError> {
         for child in children(Path::new("/etc"))? {
             let name = child.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             if !OWN_FILES.contains(&name) {
@@ -432,7 +440,7 @@ impl Opener<'_> {
 
 /// What is granted and not there, in words.
 pub(super) fn absent(allowed: &SandboxSpec, world: &World) -> Vec<String> {
-    let words = |(scope, access): (&FileScope, Access)| {
+    let words = |(scope, access): (&FileScope, FileAccess)| {
         let FileScope::Pattern(pattern) = scope else { return None };
         let prefix = pattern.literal_prefix();
         let base = base(pattern, world);
@@ -443,19 +451,21 @@ pub(super) fn absent(allowed: &SandboxSpec, world: &World) -> Vec<String> {
         let shown = visible(&shown);
         let is_name = pattern.is_tree() && pattern.parts().len() == prefix.len();
         Some(match (access, missing_parent(&base)) {
-            (Access::Read | Access::Execute, _) => {
-                format!("{shown} does not exist, so that nothing can be read there")
+            (FileAccess::Read | FileAccess::Execute, _) => {
+                format!("{shown} does not exist, so nothing can be read there")
             }
-            (Access::Write, Some(folder)) => {
+            (FileAccess::Write, Some(folder)) => {
                 let folder = folder.display().to_string();
                 let folder = visible(&folder);
-                format!("{shown} can't be made, because {folder} does not exist: make that first")
+                format!(
+                    "{shown} can't be created, because {folder} does not exist: create that first"
+                )
             }
-            (Access::Write, None) if is_name => {
-                format!("{shown} does not exist yet: a file or folder of that name may be made")
+            (FileAccess::Write, None) if is_name => {
+                format!("{shown} does not exist yet: a file or folder of that name may be created")
             }
-            (Access::Write, None) => format!(
-                "{shown} does not exist yet: that folder is made, and stays if something is put in it"
+            (FileAccess::Write, None) => format!(
+                "{shown} does not exist yet: that folder is created, and kept if it is not empty"
             ),
         })
     };
@@ -551,22 +561,22 @@ mod tests {
 
     #[test]
     fn the_system_is_not_writable_with_everything() {
-        let mut opened = Opened::new();
+        let mut opened = OpenedFiles::new();
         let folder = tempfile::tempdir().expect("a temporary folder");
         let world = World::at(folder.path(), folder.path(), OsStr::new(""), Vec::new());
         let world = world.expect("a world");
-        let here = Here { world: &world, skill_directory: None, uses: &Uses::new(&world) };
+        let here = FileContext { world: &world, skill_directory: None, uses: &Uses::new(&world) };
         Opener { guards: &[], opened: &mut opened, here }
-            .everything(Access::Write)
+            .everything(FileAccess::Write)
             .expect("the root can be listed");
         let access = |path: &str| {
             let found = opened.grants.iter().find(|grant| grant.path == Path::new(path));
             found.map(|grant| grant.access)
         };
-        assert_eq!(access("/usr"), Some(Access::Read));
+        assert_eq!(access("/usr"), Some(FileAccess::Read));
         assert_eq!(access("/etc/passwd"), None, "a run has its own");
         assert_eq!(access("/proc"), None);
-        assert!(opened.grants.iter().any(|grant| grant.access == Access::Write));
+        assert!(opened.grants.iter().any(|grant| grant.access == FileAccess::Write));
     }
 
     #[test]

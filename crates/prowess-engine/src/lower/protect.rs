@@ -5,33 +5,33 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use prowess_policy::places::{NEVER_WRITE, Protected, ProtectedPlace, SECRET_PLACES};
+use prowess_policy::protected_places::{NEVER_WRITE, Protected, ProtectedPlace, SECRET_PLACES};
 use prowess_policy::spec::{FileScope, is_named};
 
 use super::files;
-use super::uses::{MOST_REPOSITORIES, Use, Uses, are_related};
+use super::uses::{MAX_REPOSITORIES, Use, Uses, are_related};
 use crate::git_files::is_dot_git;
-use crate::lookout::{
+use crate::planted::{
     Absent, AbsentKind, OPERATIONS, dangerous_operation, is_repository, looks_bare, rest_of_row,
 };
 use crate::platform;
 use crate::world::World;
 
 /// How far nested repositories are looked for, nearest folders first.
-const MOST_FOLDERS: usize = 32_768;
+const MAX_FOLDERS: usize = 32_768;
 
 /// A known place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Guard {
+pub(super) struct ProtectedPath {
     pub(super) place: PathBuf,
-    pub(super) kind: Guarded,
+    pub(super) kind: Protection,
     /// Why, as a clause: "because …".
     pub(super) why: &'static str,
 }
 
 /// What stays possible there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Guarded {
+pub(super) enum Protection {
     /// Nothing.
     Closed,
     /// Reading.
@@ -40,7 +40,7 @@ pub(super) enum Guarded {
 
 /// The known places that a rule does not open: secrets that it does not name, our own state, files that shells, desktops and
 /// the machine run.
-pub(super) fn guards(scope: &FileScope, uses: &Uses<'_>) -> Vec<Guard> {
+pub(super) fn guards(scope: &FileScope, uses: &Uses<'_>) -> Vec<ProtectedPath> {
     let world = uses.world();
     let base = match scope {
         FileScope::Everything => PathBuf::from("/"),
@@ -60,20 +60,20 @@ pub(super) fn guards(scope: &FileScope, uses: &Uses<'_>) -> Vec<Guard> {
             let is_own =
                 !matches!(protected, Protected::BelowHome(_)) || place.starts_with(&world.home);
             if !is_named && (is_own || fs::symlink_metadata(&place).is_ok()) {
-                found.add(place, Guarded::Closed, why);
+                found.add(place, Protection::Closed, why);
             }
         }
     }
     for folder in world.state.folders() {
-        found.add(folder.to_owned(), Guarded::Closed, "it belongs to prowess");
+        found.add(folder.to_owned(), Protection::Closed, "it belongs to prowess");
     }
     for ProtectedPlace { protected, why } in NEVER_WRITE {
         match protected {
             Protected::BelowHome(name) => {
-                found.add(world.home.join(name), Guarded::ReadOnly, why);
+                found.add(world.home.join(name), Protection::ReadOnly, why);
             }
             Protected::Machine(place) => {
-                found.add_one(PathBuf::from(place), Guarded::ReadOnly, why);
+                found.add_one(PathBuf::from(place), Protection::ReadOnly, why);
             }
             Protected::AnyDepth(_) => {}
         }
@@ -84,13 +84,13 @@ pub(super) fn guards(scope: &FileScope, uses: &Uses<'_>) -> Vec<Guard> {
 struct Guards<'b> {
     base: &'b Path,
     uses: &'b Uses<'b>,
-    guards: Vec<Guard>,
+    guards: Vec<ProtectedPath>,
     known: HashSet<PathBuf>,
 }
 
 impl Guards<'_> {
     /// People keep their start files in one folder and link to them: what the link leads to is the file.
-    fn add(&mut self, place: PathBuf, kind: Guarded, why: &'static str) {
+    fn add(&mut self, place: PathBuf, kind: Protection, why: &'static str) {
         if self.uses.may_be_there(&place)
             && let Some(real) = behind_link(&place)
         {
@@ -100,9 +100,9 @@ impl Guards<'_> {
     }
 
     /// What was closed before stays so.
-    fn add_one(&mut self, place: PathBuf, kind: Guarded, why: &'static str) {
+    fn add_one(&mut self, place: PathBuf, kind: Protection, why: &'static str) {
         if are_related(&place, self.base) && self.known.insert(place.clone()) {
-            self.guards.push(Guard { place, kind, why });
+            self.guards.push(ProtectedPath { place, kind, why });
         }
     }
 }
@@ -150,7 +150,7 @@ fn behind_link(place: &Path) -> Option<PathBuf> {
 
 /// What was found inside writable folders.
 #[derive(Debug, Default)]
-pub(super) struct Inside {
+pub(super) struct ProtectedPaths {
     /// Files and folders that must stay as they are.
     pub(super) places: Vec<PathBuf>,
     /// Links where such files and folders should be, which can't be protected.
@@ -164,9 +164,9 @@ pub(super) struct Inside {
 }
 
 /// Looks for places that are protected at any depth, in folders that are opened for writing.
-pub(super) fn inside(writable: &[PathBuf], uses: &Uses<'_>) -> Inside {
+pub(super) fn inside(writable: &[PathBuf], uses: &Uses<'_>) -> ProtectedPaths {
     let rows = rows();
-    let mut found = Inside::default();
+    let mut found = ProtectedPaths::default();
     for folder in writable {
         // A repository's own folder may be granted by its name.
         for place in
@@ -182,9 +182,9 @@ pub(super) fn inside(writable: &[PathBuf], uses: &Uses<'_>) -> Inside {
     let mut looked_at = 0;
     while let Some(folder) = open.pop_front() {
         looked_at += 1;
-        if looked_at > MOST_FOLDERS {
+        if looked_at > MAX_FOLDERS {
             found.warning = Some(format!(
-                "the granted folders hold more than {MOST_FOLDERS} folders: what is deep inside is not protected, and only what changes there is looked at afterwards"
+                "the granted folders contain more than {MAX_FOLDERS} folders: deeply nested folders are not protected, and only changes in them are examined afterwards"
             ));
             break;
         }
@@ -206,7 +206,7 @@ pub(super) fn inside(writable: &[PathBuf], uses: &Uses<'_>) -> Inside {
             }
             // Where upper and lower case are one, so are these.
             if is_dot_git(&platform::bytes(name)) {
-                // Inside a repository's own folder there is nothing more to find.
+                // ProtectedPaths a repository's own folder there is nothing more to find.
                 found.protect_repository(&entry.path());
             } else if kind.is_dir() {
                 open.push_back(entry.path());
@@ -252,7 +252,7 @@ fn holds_row(parts: &[&OsStr], row: &str) -> bool {
     })
 }
 
-impl Inside {
+impl ProtectedPaths {
     /// Something that must stay as it is, below a folder that has no link on its own way.
     fn protect(&mut self, folder: &Path, place: PathBuf) {
         if let Some(link) = first_link(folder, &place) {
@@ -305,9 +305,9 @@ impl Inside {
 
     /// What is protected for what it is used for: hooks elsewhere, more settings, programs.
     fn protect_used(&mut self, writable: &[PathBuf], uses: &Uses<'_>) {
-        if self.repositories.len() > MOST_REPOSITORIES {
+        if self.repositories.len() > MAX_REPOSITORIES {
             self.warning.get_or_insert_with(|| format!(
-                "the granted folders hold more than {MOST_REPOSITORIES} repositories: hooks that their settings keep elsewhere are not protected in all of them"
+                "the granted folders contain more than {MAX_REPOSITORIES} repositories: hooks in other folders are not protected for all of them"
             ));
         }
         let found = uses.of(writable, &self.repositories);

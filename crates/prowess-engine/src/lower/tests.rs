@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use prowess_format::skill::Skill;
 use prowess_policy::{
-    Answer, Approvals, Decision, Digest, Grant, LineKind, Mode, Origin, Remember, Request, Tier,
-    Trust, decide_here, grants,
+    ApprovalAnswer, Approvals, Decision, Digest, Grant, LineKind, Mode, Origin, Remember,
+    RunRequest, Tier, Trust, decide_with_effects, grants,
 };
-use prowess_sandbox::{Access, Input};
+use prowess_sandbox::{FileAccess, Input};
 use tempfile::TempDir;
 
-use super::{FileError, Launch, Lowered, Outlook, Surroundings, lower};
+use super::{FileError, GrantEffects, GrantPreview, Launch, LoweredSpec, lower};
 use crate::programs::Images;
 use crate::world::World;
 
@@ -47,7 +47,7 @@ impl Place {
         World { users, ..world.expect("a world") }
     }
 
-    fn lower(&self, permissions: &[&str], tier: Tier) -> Result<Lowered, FileError> {
+    fn lower(&self, permissions: &[&str], tier: Tier) -> Result<LoweredSpec, FileError> {
         self.lower_in(&self.world("/usr/bin:bin:/bin"), permissions, tier)
     }
 
@@ -56,15 +56,17 @@ impl Place {
         world: &World,
         permissions: &[&str],
         tier: Tier,
-    ) -> Result<Lowered, FileError> {
+    ) -> Result<LoweredSpec, FileError> {
         let skill = skill(permissions);
-        let request = Request::of(&skill, "probe", "look", Digest::new("d"), Vec::new())
+        let request = RunRequest::of(&skill, "probe", "look", Digest::new("d"), Vec::new())
             .expect("it has the tool");
         let trust = Trust::of(&skill, tier, None, Origin::Local);
         let folder = self.root.join("home/project/skill");
         let decision = decided(&skill, &request, trust, world, &folder);
         let allowed = match decision {
-            Decision::Ask(question) => question.approve(Answer { remember: Remember::Once, at: 0 }),
+            Decision::Ask(question) => {
+                question.approve(ApprovalAnswer { remember: Remember::Once, at: 0 })
+            }
             Decision::Allow(allowed) => allowed,
             Decision::Deny(denied) => panic!("{:?}", denied.reasons()),
         };
@@ -82,7 +84,7 @@ impl Place {
             input: Input::Empty,
         };
         let mut lowered = lower(allowed.spec(), launch, world)?;
-        let told: Vec<String> = allowed.closed().collect();
+        let told: Vec<String> = allowed.unavailable_grants().collect();
         lowered.warnings.splice(..0, told);
         Ok(lowered)
     }
@@ -91,13 +93,13 @@ impl Place {
     fn told(&self, permissions: &[&str], skill_directory: &str, program: &str) -> String {
         let world = self.world("/usr/bin");
         let skill = skill(permissions);
-        let request = Request::of(&skill, "probe", "look", Digest::new("d"), Vec::new())
+        let request = RunRequest::of(&skill, "probe", "look", Digest::new("d"), Vec::new())
             .expect("it has the tool");
         let trust = Trust::of(&skill, Tier::Experimental, None, Origin::Local);
         let folder = self.root.join(skill_directory);
         let decision = decided(&skill, &request, trust, &world, &folder);
         let images = Images { programs: vec![PathBuf::from(program)], ..Images::default() };
-        let lines = Outlook::of(&decision, &images, Some(&folder), &world).explain(&decision);
+        let lines = GrantPreview::of(&decision, &images, Some(&folder), &world).explain(&decision);
         let about_files = lines.iter().filter(|line| {
             matches!(line.kind, LineKind::May | LineKind::MayNot)
                 && !line.text.starts_with("may not ")
@@ -120,16 +122,16 @@ impl Place {
         }
     }
 
-    fn shown(&self, lowered: &Lowered) -> String {
+    fn shown(&self, lowered: &LoweredSpec) -> String {
         let mut lines: Vec<String> = lowered
             .spec
             .files
             .iter()
             .map(|grant| {
                 let access = match grant.access {
-                    Access::Read => "r",
-                    Access::Execute => "x",
-                    Access::Write => "w",
+                    FileAccess::Read => "r",
+                    FileAccess::Execute => "x",
+                    FileAccess::Write => "w",
                 };
                 let path = grant.path.strip_prefix(&self.root).unwrap_or(&grant.path).display();
                 let pattern =
@@ -149,15 +151,15 @@ impl Place {
 
 fn decided(
     skill: &Skill,
-    request: &Request,
+    request: &RunRequest,
     trust: Trust,
     world: &World,
     folder: &Path,
 ) -> Decision {
-    let surroundings = Surroundings::new(world, Some(folder));
-    let reality = |grant: &Grant| surroundings.reality(grant);
+    let effects = GrantEffects::new(world, Some(folder));
+    let effect_of = |grant: &Grant| effects.effect_of(grant);
     let (grants, approvals) = (grants::of(skill), Approvals::default());
-    decide_here(request, trust, &grants, &approvals, Mode::Dev, &reality)
+    decide_with_effects(request, trust, &grants, &approvals, Mode::Dev, &effect_of)
 }
 
 fn skill(permissions: &[&str]) -> Skill {
@@ -234,11 +236,11 @@ fn a_grant_through_a_link_is_refused() {
     symlink(place.root.join("home/.ssh"), place.root.join("home/project/output")).expect("a link");
     insta::assert_snapshot!(
         place.check(&["filesystem:write:./output/**"]),
-        @"the grant `./output/**` goes through the symbolic link `home/project/output`: name the folder it leads to"
+        @"the grant `./output/**` goes through the symbolic link `home/project/output`: name the folder it points to"
     );
     insta::assert_snapshot!(
         place.check(&["filesystem:read:./output/keys/*.pem"]),
-        @"the grant `./output/keys/*.pem` goes through the symbolic link `home/project/output`: name the folder it leads to"
+        @"the grant `./output/keys/*.pem` goes through the symbolic link `home/project/output`: name the folder it points to"
     );
 }
 
@@ -282,11 +284,11 @@ fn a_pattern_does_not_reach_into_secrets() {
     ");
     insta::assert_snapshot!(
         place.check(&["filesystem:read:~/**/*.csv"]),
-        @"the grant `~/**/*.csv` reaches into `home/.ssh`, which no pattern opens: name a folder"
+        @"the grant `~/**/*.csv` includes `home/.ssh`, which no pattern may include: name a folder"
     );
     insta::assert_snapshot!(
         place.check(&["filesystem:write:~/.bash*"]),
-        @"the grant `~/.bash*` reaches into `home/.bashrc`, which no pattern opens: name a folder"
+        @"the grant `~/.bash*` includes `home/.bashrc`, which no pattern may include: name a folder"
     );
 }
 
@@ -298,7 +300,7 @@ fn everything_is_everything_but_the_kernel_and_the_secrets() {
     let access = |path: &Path| {
         lowered.spec.files.iter().find(|grant| grant.path == path).map(|grant| grant.access)
     };
-    assert_eq!(access(Path::new("/usr")), Some(Access::Read));
+    assert_eq!(access(Path::new("/usr")), Some(FileAccess::Read));
     assert_eq!(access(Path::new("/proc")), None);
     assert!(!lowered.spec.files.iter().any(|grant| grant.path.ends_with(".ssh")));
 }
@@ -310,7 +312,7 @@ fn running_inside_the_skill_does_not_open_it() {
     insta::assert_snapshot!(place.check(&[]), @"
     r home/project/skill/.git
     x home/project/skill
-    warning: gets nothing from `filesystem:write:./**`: home/project/skill is the skill itself and stays read-only
+    warning: gets no access from `filesystem:write:./**`: home/project/skill is the skill itself and stays read-only
     ");
 }
 
@@ -385,19 +387,19 @@ fn what_is_granted_and_never_opened_is_told_before_the_answer() {
     let told = |permissions: &[&str]| place.told(permissions, "home/project/skill", "/usr/bin/env");
     insta::assert_snapshot!(told(&["filesystem:write:~/.bashrc"]), @"
     + may read files at ~/.bashrc, because the skill declares `filesystem:write:~/.bashrc`
-    - may change nothing by `filesystem:write:~/.bashrc`: no tool changes home/.bashrc, because shells run it when they start
+    - gets only read access from `filesystem:write:~/.bashrc`: no tool may change home/.bashrc, because shells run it when they start
     ");
     insta::assert_snapshot!(told(&["filesystem:write:~/.config/**"]), @"
     + may write files below ~/.config, because the skill declares `filesystem:write:~/.config/**`
-    - may change nothing in home/.config but home/.config/editor, and make nothing new beside them; never home/.config/prowess
+    - may change only home/.config/editor in home/.config, and create nothing next to them; never home/.config/prowess
     ");
     insta::assert_snapshot!(told(&["filesystem:write:~/.local/**"]), @"
     + may read files below ~/.local, because the skill declares `filesystem:write:~/.local/**`
-    - may change nothing by `filesystem:write:~/.local/**`: home/.local holds nothing that a tool may change, and nothing new is made in it
+    - gets only read access from `filesystem:write:~/.local/**`: home/.local contains nothing that a tool may change, and nothing new may be created in it
     ");
     insta::assert_snapshot!(told(&["filesystem:write:./.git/hooks/**"]), @"
     + may read files below ./.git/hooks, because the skill declares `filesystem:write:./.git/hooks/**`
-    - may change nothing by `filesystem:write:./.git/hooks/**`: no tool changes `.git/hooks`, because git runs programs that it names
+    - gets only read access from `filesystem:write:./.git/hooks/**`: no tool may change `.git/hooks`, because git runs programs that it names
     ");
     insta::assert_snapshot!(told(&["filesystem:write:./data/**", "filesystem:read:./**"]), @"
     + may write files below ./data, because the skill declares `filesystem:write:./data/**`
@@ -406,16 +408,16 @@ fn what_is_granted_and_never_opened_is_told_before_the_answer() {
     insta::assert_snapshot!(place.check(&["filesystem:write:~/.bashrc"]), @"
     r home/.bashrc
     x home/project/skill
-    warning: may change nothing by `filesystem:write:~/.bashrc`: no tool changes home/.bashrc, because shells run it when they start
+    warning: gets only read access from `filesystem:write:~/.bashrc`: no tool may change home/.bashrc, because shells run it when they start
     ");
     insta::assert_snapshot!(place.check(&["filesystem:write:~/.local/**"]), @"
     x home/project/skill
-    warning: may change nothing by `filesystem:write:~/.local/**`: home/.local holds nothing that a tool may change, and nothing new is made in it
+    warning: gets only read access from `filesystem:write:~/.local/**`: home/.local contains nothing that a tool may change, and nothing new may be created in it
     ");
     insta::assert_snapshot!(place.check(&["filesystem:write:./.git/hooks/**"]), @"
     r home/project/.git/hooks
     x home/project/skill
-    warning: may change nothing by `filesystem:write:./.git/hooks/**`: no tool changes `.git/hooks`, because git runs programs that it names
+    warning: gets only read access from `filesystem:write:./.git/hooks/**`: no tool may change `.git/hooks`, because git runs programs that it names
     ");
 }
 
@@ -445,33 +447,33 @@ fn naming_what_is_protected_does_not_open_it() {
     insta::assert_snapshot!(place.check(&["filesystem:write:./.git/config"]), @"
     r home/project/.git/config
     x home/project/skill
-    warning: may change nothing by `filesystem:write:./.git/config`: no tool changes `.git/config`, because git runs programs that it names
+    warning: gets only read access from `filesystem:write:./.git/config`: no tool may change `.git/config`, because git runs programs that it names
     ");
     insta::assert_snapshot!(place.check(&["filesystem:write:./.git/hooks/*.sh"]), @"
     r home/project/.git/hooks *.sh
     x home/project/skill
-    warning: may change nothing by `filesystem:write:./.git/hooks/*.sh`: no tool changes `.git/hooks`, because git runs programs that it names
+    warning: gets only read access from `filesystem:write:./.git/hooks/*.sh`: no tool may change `.git/hooks`, because git runs programs that it names
     ");
     insta::assert_snapshot!(place.check(&["filesystem:write:./.vscode"]), @"
     r home/project/.vscode
     x home/project/skill
-    warning: may change nothing by `filesystem:write:./.vscode`: no tool changes `.vscode`, because editors run programs that it names
+    warning: gets only read access from `filesystem:write:./.vscode`: no tool may change `.vscode`, because editors run programs that it names
     ");
     insta::assert_snapshot!(place.check(&["filesystem:write:~/project/.git/hooks/**"]), @"
     r home/project/.git/hooks
     x home/project/skill
-    warning: may change nothing by `filesystem:write:~/project/.git/hooks/**`: no tool changes `.git/hooks`, because git runs programs that it names
+    warning: gets only read access from `filesystem:write:~/project/.git/hooks/**`: no tool may change `.git/hooks`, because git runs programs that it names
     ");
     insta::assert_snapshot!(place.check(&["filesystem:write:./.mcp.json"]), @"
     x home/project/skill
-    warning: gets nothing from `filesystem:write:./.mcp.json`: no tool changes `.mcp.json`, because agents start programs that it names
+    warning: gets no access from `filesystem:write:./.mcp.json`: no tool may change `.mcp.json`, because agents start programs that it names
     ");
 }
 
 #[test]
 fn a_skill_that_is_the_working_directory_gets_no_promise_to_change_it() {
     let place = Place::new(&[]);
-    insta::assert_snapshot!(place.told(&[], "home/project", "/usr/bin/env"), @"- gets nothing from `filesystem:write:./**`: home/project is the skill itself and stays read-only");
+    insta::assert_snapshot!(place.told(&[], "home/project", "/usr/bin/env"), @"- gets no access from `filesystem:write:./**`: home/project is the skill itself and stays read-only");
 }
 
 #[test]
@@ -534,17 +536,17 @@ fn places_of_the_machine_and_of_others_are_not_changed() {
         let told = told(permission);
         assert!(told.contains(why) && !told.contains("may write files"), "{permission}: {told}");
         let lowered = place.lower(&[permission], Tier::Experimental).expect("it can be lowered");
-        let is_written = lowered.spec.files.iter().any(|grant| grant.access == Access::Write);
+        let is_written = lowered.spec.files.iter().any(|grant| grant.access == FileAccess::Write);
         assert!(!is_written, "{permission}: {:?}", lowered.spec.files);
     }
     let anna = |rest: &str| format!("filesystem:write:{}/anna{rest}", place.root.display());
     insta::assert_snapshot!(told(&anna("/.bashrc")).replace(&*place.root.to_string_lossy(), ""), @"
     + may read files at anna/.bashrc, because the skill declares `filesystem:write:anna/.bashrc`
-    - may change nothing by `filesystem:write:anna/.bashrc`: anna/.bashrc stays as it is, because shells run it when they start
+    - gets only read access from `filesystem:write:anna/.bashrc`: anna/.bashrc is protected, because shells run it when they start
     ");
     insta::assert_snapshot!(place.check(&[&anna("/.profile")]).replace(&*place.root.to_string_lossy(), ""), @"
     x home/project/skill
-    warning: gets nothing from `filesystem:write:anna/.profile`: anna/.profile stays as it is, because shells run it when they start
+    warning: gets no access from `filesystem:write:anna/.profile`: anna/.profile is protected, because shells run it when they start
     ");
     insta::assert_snapshot!(place.check(&[&anna("/**")]).replace(&*place.root.to_string_lossy(), ""), @"
     r anna/.bashrc
@@ -563,12 +565,12 @@ fn what_is_missing_and_what_is_closed_are_told_apart() {
     let place = Place::new(&[]);
     let said = |permission: &str| {
         let skill = skill(&[permission]);
-        let request = Request::of(&skill, "probe", "look", Digest::new("d"), Vec::new())
+        let request = RunRequest::of(&skill, "probe", "look", Digest::new("d"), Vec::new())
             .expect("it has the tool");
         let trust = Trust::of(&skill, Tier::Experimental, None, Origin::Local);
         let (world, folder) = (place.world("/usr/bin"), place.root.join("home/project/skill"));
         let decision = decided(&skill, &request, trust, &world, &folder);
-        let lines = Outlook::of(&decision, &Images::default(), Some(&folder), &world);
+        let lines = GrantPreview::of(&decision, &Images::default(), Some(&folder), &world);
         let lines = lines.explain(&decision).into_iter().filter(|line| {
             !matches!(line.kind, LineKind::Verdict | LineKind::Trust | LineKind::Limit)
                 && !line.text.contains("best effort")
@@ -583,11 +585,11 @@ fn what_is_missing_and_what_is_closed_are_told_apart() {
     asks, because you have not approved it yet
     asks, because `filesystem:read:~/.ssh` gives access to a location where keys are stored
     asks, because `shell:execute:env` needs your consent
-    home/.ssh does not exist, so that nothing can be read there
+    home/.ssh does not exist, so nothing can be read there
     ");
     insta::assert_snapshot!(said("filesystem:write:~/.config/autostart/**"), @"
     may run `env`, which runs arbitrary code, because its command starts `env`
-    gets nothing from `filesystem:write:~/.config/autostart/**`: no tool changes home/.config/autostart, because it is read on login or when a desktop starts
+    gets no access from `filesystem:write:~/.config/autostart/**`: no tool may change home/.config/autostart, because it is read on login or when a desktop starts
     asks, because you have not approved it yet
     asks, because `shell:execute:env` needs your consent
     ");
@@ -597,7 +599,7 @@ fn what_is_missing_and_what_is_closed_are_told_apart() {
     asks, because you have not approved it yet
     asks, because `filesystem:write:~/new/**` needs your consent
     asks, because `shell:execute:env` needs your consent
-    home/new does not exist yet: that folder is made, and stays if something is put in it
+    home/new does not exist yet: that folder is created, and kept if it is not empty
     ");
 }
 
@@ -618,6 +620,6 @@ fn prowess_itself_stays_as_it_is() {
     insta::assert_snapshot!(shown("filesystem:write:./tools/prowess"), @"
     r home/project/tools/prowess
     x home/project/skill
-    warning: may change nothing by `filesystem:write:./tools/prowess`: home/project/tools/prowess is prowess itself
+    warning: gets only read access from `filesystem:write:./tools/prowess`: home/project/tools/prowess is prowess itself
     ");
 }

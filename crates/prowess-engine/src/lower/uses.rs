@@ -10,18 +10,18 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use prowess_policy::places::{NEVER_WRITE, Protected};
+use prowess_policy::protected_places::{NEVER_WRITE, Protected};
 
 use crate::git_files::is_dot_git;
-use crate::git_settings::{self, Named, Setting};
-use crate::lookout::{AbsentKind, is_repository, looks_bare, settings_of};
+use crate::git_settings::{self, NamedPath, Setting};
+use crate::planted::{AbsentKind, is_repository, looks_bare, settings_of};
 use crate::platform;
 use crate::world::World;
 
 /// Of how many repositories the settings are read.
-pub(super) const MOST_REPOSITORIES: usize = 1024;
+pub(super) const MAX_REPOSITORIES: usize = 1024;
 /// How many folders of the project are looked into for repositories beside the granted folder, nearest first.
-const MOST_BESIDE: usize = 4096;
+const MAX_BESIDE: usize = 4096;
 /// Files with settings of git for the whole machine.
 const OF_MACHINE: &[&str] =
     &["/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/homebrew/etc/gitconfig"];
@@ -153,7 +153,7 @@ impl<'w> Uses<'w> {
     fn of_search_path(&self) -> Vec<Use> {
         let used = |folder: &PathBuf| Use {
             place: folder.clone(),
-            why: format!("{} is on your PATH, so that it is on PATH", folder.display()),
+            why: format!("{} is on your PATH", folder.display()),
             kind: Kind::SearchPath,
         };
         // Only the file: people keep it where they work, and it loads nothing from beside it.
@@ -170,7 +170,7 @@ impl<'w> Uses<'w> {
     /// repository, and those of a repository for everything in it.
     fn of_git(&self, writable: &[PathBuf], inside: &BTreeSet<PathBuf>) -> Vec<Use> {
         let mut repositories: BTreeSet<PathBuf> =
-            inside.iter().take(MOST_REPOSITORIES).cloned().collect();
+            inside.iter().take(MAX_REPOSITORIES).cloned().collect();
         repositories.extend(writable.iter().flat_map(|folder| around(folder)));
         let top = &self.world.working_directory;
         let is_in = |folder: &PathBuf| folder != top && folder.starts_with(top);
@@ -184,7 +184,7 @@ impl<'w> Uses<'w> {
         let common = self.common_settings();
         let mut read = self.settings.borrow_mut();
         let mut named = read.named(&common, top, &self.world.home);
-        let file = |path: &PathBuf| Named::file(path.clone(), "it is a file with settings of git");
+        let file = |path: &PathBuf| NamedPath::file(path.clone(), "it contains git settings");
         named.extend(common.iter().map(file));
         for repository in &repositories {
             let own = settings_of(repository);
@@ -193,8 +193,8 @@ impl<'w> Uses<'w> {
                 named.extend(read.named(&files, &top, &self.world.home));
             }
         }
-        let in_use = |named: Named| Use {
-            why: format!("{} decides what git runs: {}", named.path.display(), named.why),
+        let in_use = |named: NamedPath| Use {
+            why: format!("{} determines what git runs: {}", named.path.display(), named.why),
             place: named.path,
             kind: match (named.is_folder, named.is_certain) {
                 (true, _) => Kind::Hooks,
@@ -238,7 +238,7 @@ impl<'w> Uses<'w> {
                 let Protected::BelowHome(name) = place.protected else { continue };
                 let (path, why) = (home.join(name), place.why);
                 if writable.iter().any(|folder| are_related(folder, &path)) {
-                    let why = format!("{} stays as it is, because {why}", path.display());
+                    let why = format!("{} is protected, because {why}", path.display());
                     uses.push(Use { place: path, why, kind: Kind::StartFile });
                 }
             }
@@ -266,7 +266,7 @@ impl Settings {
         })
     }
 
-    fn named(&mut self, files: &[PathBuf], top: &Path, home: &Path) -> Vec<Named> {
+    fn named(&mut self, files: &[PathBuf], top: &Path, home: &Path) -> Vec<NamedPath> {
         git_settings::named(git_settings::Sources { files, top, home }, |file| {
             self.of(file).to_vec()
         })
@@ -303,7 +303,7 @@ fn around(folder: &Path) -> impl Iterator<Item = PathBuf> {
 fn repositories_in(folder: &Path) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     let mut open = VecDeque::from([folder.to_owned()]);
-    for _ in 0..MOST_BESIDE {
+    for _ in 0..MAX_BESIDE {
         let Some(folder) = open.pop_front() else { break };
         let Ok(entries) = fs::read_dir(&folder) else { continue };
         let entries: Vec<fs::DirEntry> = entries.flatten().collect();
@@ -319,7 +319,7 @@ fn repositories_in(folder: &Path) -> BTreeSet<PathBuf> {
             }
         }
     }
-    found.into_iter().take(MOST_REPOSITORIES).collect()
+    found.into_iter().take(MAX_REPOSITORIES).collect()
 }
 
 /// Where a path really leads, if that is elsewhere: of what is not there, where it would be.

@@ -9,13 +9,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use prowess_policy::spec::FileScope;
-use prowess_sandbox::{Access, FileGrant};
+use prowess_sandbox::{FileAccess, FileGrant};
 
 use super::grant;
-use super::protect::{self, Guarded};
+use super::protect::{self, Protection};
 use super::uses::Uses;
 use crate::git_files::path_in;
-use crate::lookout::{Absent, AbsentKind};
+use crate::planted::{Absent, AbsentKind};
 use crate::programs::Images;
 use crate::world::World;
 
@@ -27,7 +27,7 @@ const FIXED: &[&str] = &["gitdir", "commondir", "config.worktree"];
 
 /// What is opened beside the worktree.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Opened {
+pub(super) struct OpenedRepository {
     pub(super) grants: Vec<FileGrant>,
     /// Settings of the worktree that are not there yet.
     pub(super) absent: Vec<Absent>,
@@ -36,7 +36,7 @@ pub(super) struct Opened {
 }
 
 /// The repository of the working directory, where that is a linked worktree which is granted as a whole.
-pub(super) fn open(images: &Images, grants: &[FileGrant], world: &World) -> Opened {
+pub(super) fn open(images: &Images, grants: &[FileGrant], world: &World) -> OpenedRepository {
     let is_git = |image: &PathBuf| image.file_name().is_some_and(|name| name == "git");
     let top = world.working_directory.as_path();
     let covers =
@@ -44,29 +44,29 @@ pub(super) fn open(images: &Images, grants: &[FileGrant], world: &World) -> Open
     let Some(access) =
         grants.iter().filter(|grant| covers(top, grant)).map(|grant| grant.access).max()
     else {
-        return Opened::default();
+        return OpenedRepository::default();
     };
     if !images.programs.iter().any(is_git) {
-        return Opened::default();
+        return OpenedRepository::default();
     }
-    let Some(own) = repository_of(top) else { return Opened::default() };
+    let Some(own) = repository_of(top) else { return OpenedRepository::default() };
     // `repository_of` has seen that both folders above are there.
-    let Some(shared) = own.ancestors().nth(2) else { return Opened::default() };
+    let Some(shared) = own.ancestors().nth(2) else { return OpenedRepository::default() };
     if grants.iter().any(|grant| covers(shared, grant)) || is_secret(shared, world) {
-        return Opened::default();
+        return OpenedRepository::default();
     }
-    let grants = vec![grant(shared, Access::Read)];
-    let mut opened = Opened { grants, ..Opened::default() };
-    if access == Access::Write {
+    let grants = vec![grant(shared, FileAccess::Read)];
+    let mut opened = OpenedRepository { grants, ..OpenedRepository::default() };
+    if access == FileAccess::Write {
         opened.repositories = vec![own.clone(), shared.to_owned()];
         let changed = CHANGED.iter().map(|name| shared.join(name)).chain([own.clone()]);
         let changed = changed.filter(|place| is_folder(place));
-        opened.grants.extend(changed.map(|place| grant(&place, Access::Write)));
+        opened.grants.extend(changed.map(|place| grant(&place, FileAccess::Write)));
         let (there, missing): (Vec<PathBuf>, Vec<PathBuf>) = FIXED
             .iter()
             .map(|name| own.join(name))
             .partition(|place| fs::symlink_metadata(place).is_ok());
-        opened.grants.extend(there.iter().map(|place| grant(place, Access::Read)));
+        opened.grants.extend(there.iter().map(|place| grant(place, FileAccess::Read)));
         let kind = AbsentKind::OfGit;
         opened.absent = missing.into_iter().map(|place| Absent { place, kind }).collect();
     }
@@ -94,5 +94,5 @@ fn is_folder(path: &Path) -> bool {
 /// Whether a repository lies in a place that only a grant of its own opens.
 fn is_secret(path: &Path, world: &World) -> bool {
     let guards = protect::guards(&FileScope::Everything, &Uses::new(world));
-    guards.iter().any(|guard| guard.kind == Guarded::Closed && path.starts_with(&guard.place))
+    guards.iter().any(|guard| guard.kind == Protection::Closed && path.starts_with(&guard.place))
 }

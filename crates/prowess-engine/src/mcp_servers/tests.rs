@@ -64,15 +64,15 @@ fn a_server_that_is_not_there_is_told_with_what_to_do() {
         ),
         (
             r#"{"mcpServers": {"github": {"command": "./server"}}}"#,
-            "starts `./server`, which is no program (in `/repo/.mcp.json`)",
+            "starts `./server`, which is not a program (in `/repo/.mcp.json`)",
         ),
         (
             r#"{"mcpServers": {"github": {"command": "env", "disabled": true}}}"#,
-            "is switched off (in `/repo/.mcp.json`)",
+            "is disabled (in `/repo/.mcp.json`)",
         ),
         (
             r#"{"mcpServers": {"github": {}}}"#,
-            "has neither a command nor an address (in `/repo/.mcp.json`)",
+            "has neither a command nor a URL (in `/repo/.mcp.json`)",
         ),
     ] {
         assert_eq!(check(&[("repo/.mcp.json", text)]), expected, "{text}");

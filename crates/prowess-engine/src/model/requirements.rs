@@ -20,7 +20,7 @@ pub fn unmet(requirements: &Requirements, facts: &ModelFacts) -> Vec<String> {
         {
             let has = round(has);
             unmet
-                .push(format!("the skill needs {} {what}, and the model has {has}", wanted.trim()));
+                .push(format!("the skill needs {} {what}, but the model has {has}", wanted.trim()));
         }
     }
     unmet
@@ -73,14 +73,14 @@ mod tests {
                 both,
                 Some(6_999_999_999),
                 Some(4096),
-                "the skill needs >=7B parameters, and the model has 6.9B\n\
-                 the skill needs >=8K tokens of context, and the model has 4K",
+                "the skill needs >=7B parameters, but the model has 6.9B\n\
+                 the skill needs >=8K tokens of context, but the model has 4K",
             ),
             (
                 "  model: \">=0.5B\"\n",
                 Some(134_515_008),
                 None,
-                "the skill needs >=0.5B parameters, and the model has 134.5M",
+                "the skill needs >=0.5B parameters, but the model has 134.5M",
             ),
             ("  context: \">=8K\"\n", Some(1), None, ""),
         ] {

@@ -4,9 +4,9 @@ use prowess_core::{Message, ModelRequest, Usage};
 
 /// No tokeniser in use puts more bytes of text into one token on average. English has about four, code three, Chinese
 /// three per character; runs of blanks may have more, so they are counted as one.
-const MOST_BYTES_PER_TOKEN: u64 = 8;
+const MAX_BYTES_PER_TOKEN: u64 = 8;
 /// Below this a conversation fits everywhere, and an estimate says nothing.
-const FEWEST_BYTES: u64 = 4096;
+const MIN_BYTES: u64 = 4096;
 
 /// A warning when the provider counted far fewer tokens than were sent.
 pub fn looks_truncated(request: &ModelRequest, usage: &Usage) -> Option<String> {
@@ -18,9 +18,9 @@ pub fn looks_truncated(request: &ModelRequest, usage: &Usage) -> Option<String> 
             Message::ToolResult { content, .. } => weight(content),
         };
     }
-    let fewest = bytes / MOST_BYTES_PER_TOKEN;
+    let fewest = bytes / MAX_BYTES_PER_TOKEN;
     // A server that counts nothing says zero.
-    if bytes < FEWEST_BYTES || usage.input == 0 || usage.input >= fewest {
+    if bytes < MIN_BYTES || usage.input == 0 || usage.input >= fewest {
         return None;
     }
     Some(format!(

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use prowess_policy::scope::Program;
 use tempfile::TempDir;
 
-use super::{Finder, Images, ProgramError};
+use super::{Finder, Images, ProgramLookupError};
 
 /// A machine with two folders on PATH and a skill.
 struct Machine {
@@ -39,7 +39,7 @@ impl Machine {
         self.folder.path().canonicalize().expect("it is there")
     }
 
-    fn images(&self, start: &Program, granted: &[&str]) -> Result<Images, ProgramError> {
+    fn images(&self, start: &Program, granted: &[&str]) -> Result<Images, ProgramLookupError> {
         let skill = self.root().join("skill");
         let finder = Finder { search_path: &self.search_path, skill_directory: Some(&skill) };
         let granted: Vec<Program> =
@@ -122,7 +122,7 @@ fn a_script_brings_its_interpreter_and_nothing_else() {
     );
     assert_eq!(
         machine.check("./scripts/lost", &[]),
-        "`skill/scripts/lost` can't be executed: its interpreter `/nowhere/sh` is not there"
+        "`skill/scripts/lost` can't be executed: its interpreter `/nowhere/sh` does not exist"
     );
     assert_eq!(
         machine.check("./scripts/plain", &[]),
@@ -141,7 +141,7 @@ fn a_script_that_leads_out_of_the_skill_is_none() {
         .expect("a link");
     assert_eq!(
         machine.check("./run", &[]),
-        "the program `./run` was not found: it leads out of the skill's folder"
+        "the program `./run` was not found: it points outside the skill's folder"
     );
 }
 
@@ -193,6 +193,6 @@ fn interpreters_of_interpreters_end() {
         ("prefix/bin/f", "#![ROOT]/prefix/bin/a\n"),
         ("prefix/bin/self", "#![ROOT]/prefix/bin/self\n"),
     ]);
-    assert!(machine.check("a", &[]).contains("a script of a script"));
+    assert!(machine.check("a", &[]).contains("nested too deeply"));
     assert_eq!(machine.check("self", &[]), "programs: prefix/bin/self; execute: ; support: ");
 }

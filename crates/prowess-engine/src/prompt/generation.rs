@@ -9,24 +9,24 @@ use serde_json::Value;
 use super::{Failure, Invalid, Sink, wanted_schema};
 use crate::model::{looks_truncated, unmet};
 use crate::outputs;
-use crate::run::Cancel;
-use prowess_core::Answer;
-use prowess_core::{Event, Source};
+use crate::run::CancellationToken;
+use prowess_core::AnswerDetails;
+use prowess_core::{CitedSource, Event};
 use prowess_core::{
-    Message, Model, ModelError, ModelErrorKind, ModelRequest, ModelStream, Piece, Stop,
+    Message, Model, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelStream, StopReason,
 };
 
 /// A longer answer is not one.
-const MOST_ANSWER: usize = 8 << 20;
+const MAX_ANSWER: usize = 8 << 20;
 /// The most mistakes of an answer that the model is told about.
-const MOST_MISTAKES: usize = 5;
+const MAX_MISTAKES: usize = 5;
 
 /// An answer, and how it came to be.
 pub(super) struct Generated {
     pub(crate) text: String,
     /// The answer as JSON, where it has to be that.
     pub(crate) parsed: Option<Value>,
-    pub(crate) answer: Answer,
+    pub(crate) answer: AnswerDetails,
 }
 
 /// What ended a run early.
@@ -37,13 +37,13 @@ pub(crate) enum Halt {
 }
 
 /// How long somebody waits.
-pub(crate) struct Patience<'p> {
-    pub(crate) cancel: &'p Cancel,
+pub(crate) struct Deadline<'p> {
+    pub(crate) cancel: &'p CancellationToken,
     /// The moment, and how long it was at the start.
     pub(crate) until: Option<(Instant, Duration)>,
 }
 
-impl Patience<'_> {
+impl Deadline<'_> {
     /// Waits for something, but not longer than anybody wants it.
     pub(crate) async fn bound<T>(&self, wanted: impl Future<Output = T>) -> Result<T, Halt> {
         let too_late = async {
@@ -68,7 +68,7 @@ impl Patience<'_> {
 pub(super) async fn warn_of_requirements(
     model: &dyn Model,
     skill: &Skill,
-    patience: &Patience<'_>,
+    patience: &Deadline<'_>,
     sink: &mut Sink<'_>,
 ) -> Result<(), Halt> {
     let wanted = &skill.requirements;
@@ -88,11 +88,12 @@ pub(super) async fn generate(
     model: &dyn Model,
     mut request: ModelRequest,
     skill: &Skill,
-    sources: Vec<Source>,
-    patience: &Patience<'_>,
+    sources: Vec<CitedSource>,
+    patience: &Deadline<'_>,
     sink: &mut Sink<'_>,
 ) -> Result<Generated, Failure> {
-    let mut answer = Answer { model: model.name().to_owned(), sources, ..Answer::default() };
+    let mut answer =
+        AnswerDetails { model: model.name().to_owned(), sources, ..AnswerDetails::default() };
     let kind = skill.outputs.as_ref().and_then(|outputs| outputs.kind.as_ref());
     if wanted_schema(skill).is_none() && kind.is_none_or(|kind| kind.as_str() != "json") {
         let text = stream(model, &request, &mut answer, patience, sink, true).await?;
@@ -135,7 +136,7 @@ fn read_json(text: &str, schema: Option<&Value>) -> Result<Value, String> {
     match schema {
         None => Ok(value),
         Some(schema) => {
-            let mistakes = outputs::mistakes(&value, schema, MOST_MISTAKES);
+            let mistakes = outputs::mistakes(&value, schema, MAX_MISTAKES);
             if mistakes.is_empty() { Ok(value) } else { Err(mistakes.join("; ")) }
         }
     }
@@ -159,8 +160,8 @@ fn unfenced(text: &str) -> &str {
 pub(crate) async fn stream(
     model: &dyn Model,
     request: &ModelRequest,
-    answer: &mut Answer,
-    patience: &Patience<'_>,
+    answer: &mut AnswerDetails,
+    patience: &Deadline<'_>,
     sink: &mut Sink<'_>,
     aloud: bool,
 ) -> Result<String, Halt> {
@@ -174,8 +175,8 @@ pub(crate) async fn stream(
 async fn read(
     mut pieces: ModelStream,
     request: &ModelRequest,
-    answer: &mut Answer,
-    cancel: &Cancel,
+    answer: &mut AnswerDetails,
+    cancel: &CancellationToken,
     sink: &mut Sink<'_>,
     aloud: bool,
 ) -> Result<String, Halt> {
@@ -191,9 +192,9 @@ async fn read(
             }
         };
         match piece {
-            Piece::Text(content) => {
-                if text.len() + content.len() > MOST_ANSWER {
-                    let message = format!("the answer is longer than {} MiB", MOST_ANSWER >> 20);
+            ModelDelta::Text(content) => {
+                if text.len() + content.len() > MAX_ANSWER {
+                    let message = format!("the answer is longer than {} MiB", MAX_ANSWER >> 20);
                     return Err(Halt::Model(ModelError::new(ModelErrorKind::Provider, message)));
                 }
                 text.push_str(&content);
@@ -202,15 +203,15 @@ async fn read(
                 }
             }
             // None were offered.
-            Piece::ToolCall(_) => {}
-            Piece::Usage(usage) => {
+            ModelDelta::ToolCall(_) => {}
+            ModelDelta::Usage(usage) => {
                 // Counted from the start of this answer, also where it comes several times.
                 counted = Some(usage);
                 answer.usage = Some(before + usage);
             }
-            Piece::End(stop) => {
+            ModelDelta::End(stop) => {
                 if text.trim().is_empty() {
-                    let message = "the model has answered nothing".to_owned();
+                    let message = "the model returned an empty answer".to_owned();
                     sink(&Event::Warning { message });
                 }
                 warn_of(&stop, request, sink);
@@ -225,16 +226,16 @@ async fn read(
     }
 }
 
-fn warn_of(stop: &Stop, request: &ModelRequest, sink: &mut Sink<'_>) {
+fn warn_of(stop: &StopReason, request: &ModelRequest, sink: &mut Sink<'_>) {
     let message = match stop {
-        Stop::Length => match request.max_tokens {
+        StopReason::Length => match request.max_tokens {
             Some(most) => format!(
-                "the answer is cut off: it may have {most} tokens (`model.max_tokens` of the skill), or the context is full"
+                "the answer was truncated: it reached {most} tokens (`model.max_tokens` of the skill), or the context is full"
             ),
-            None => "the answer is cut off: the context is full".to_owned(),
+            None => "the answer was truncated: the context is full".to_owned(),
         },
-        Stop::Filtered => "the provider held a part of the answer back".to_owned(),
-        Stop::Done | Stop::ToolCalls | Stop::Other(_) => return,
+        StopReason::Filtered => "the provider withheld a part of the answer".to_owned(),
+        StopReason::Done | StopReason::ToolCalls | StopReason::Other(_) => return,
     };
     sink(&Event::Warning { message });
 }

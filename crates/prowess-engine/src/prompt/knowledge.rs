@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{SYSTEM, Sink};
-use prowess_core::{Event, Source, Thought};
+use prowess_core::{CitedSource, Event, Thought};
 use prowess_core::{Passage, Query, RetrieveError, RetrieveErrorKind, Retriever};
 
 /// AFL §6: so many characters of the prompt are the question (R35).
@@ -20,7 +20,7 @@ const INSTRUCTION: &str = "Answer the user's request based on the provided conte
 /// What a model is told, and where it comes from.
 pub(crate) struct Context {
     pub(crate) system: String,
-    pub(crate) sources: Vec<Source>,
+    pub(crate) sources: Vec<CitedSource>,
 }
 
 impl Default for Context {
@@ -46,10 +46,9 @@ pub(crate) async fn look_up(
     let query = Query { text, top_k: TOP_K, filters: Vec::new() };
     let found = match retriever {
         Some(retriever) => retriever.search(base, &query).await,
-        None => Err(RetrieveError::new(
-            RetrieveErrorKind::NotFound,
-            "there are no knowledge bases here",
-        )),
+        None => {
+            Err(RetrieveError::new(RetrieveErrorKind::NotFound, "no knowledge bases are available"))
+        }
     };
     let mut found = match found {
         Ok(found) => found,
@@ -68,11 +67,11 @@ pub(crate) async fn look_up(
     let details = vec![("results_count", found.len().into()), ("top_results", Value::Array(top))];
     sink(&step("complete", None, details));
     let system = system(&found);
-    let sources: Vec<Source> =
+    let sources: Vec<CitedSource> =
         found.into_iter().enumerate().map(|(at, passage)| source(passage, at < INJECTED)).collect();
     sink(&Event::Citation { sources: sources.clone() });
     if sources.is_empty() {
-        let message = format!("the knowledge base `{base}` has nothing about this");
+        let message = format!("no matches in the knowledge base `{base}`");
         sink(&Event::Warning { message });
     }
     Context { system, sources }
@@ -102,7 +101,7 @@ fn shown(passage: &Passage) -> Value {
     })
 }
 
-fn source(passage: Passage, injected: bool) -> Source {
+fn source(passage: Passage, injected: bool) -> CitedSource {
     let Passage { doc_id, chunk_index, score, text, range, pages } = passage;
-    Source { doc_id, chunk_index, score, text, range, pages, injected }
+    CitedSource { doc_id, chunk_index, score, text, range, pages, injected }
 }

@@ -11,7 +11,7 @@ use super::Inner;
 use super::events::EventSender;
 use super::pool::{self, Place};
 use super::queue::Owner;
-use crate::run::Cancel;
+use crate::run::CancellationToken;
 
 /// The runs that have not ended.
 #[derive(Default)]
@@ -23,7 +23,7 @@ pub(super) struct Active {
 }
 
 struct ActiveRun {
-    cancel: Cancel,
+    cancel: CancellationToken,
     sender: EventSender,
     place: Option<Place>,
 }
@@ -70,7 +70,7 @@ impl Inner {
     pub(super) fn register(
         &self,
         id: RunId,
-        cancel: &Cancel,
+        cancel: &CancellationToken,
         sender: &EventSender,
     ) -> Result<(), Problem> {
         let mut active = self.active();
@@ -125,7 +125,7 @@ impl Inner {
     }
 
     pub(super) fn kill_all(&self) {
-        let cancels: Vec<Cancel> =
+        let cancels: Vec<CancellationToken> =
             self.active().runs.values().map(|run| run.cancel.clone()).collect();
         for cancel in cancels {
             cancel.kill();
@@ -147,6 +147,7 @@ impl Inner {
     }
 }
 
-fn cancelled() -> Problem {
+/// The answer to a run that was cancelled before it started.
+pub(super) fn cancelled() -> Problem {
     Problem::new("run-cancelled", ProblemKind::Cancelled, "the run was cancelled")
 }

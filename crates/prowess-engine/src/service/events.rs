@@ -17,10 +17,10 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use prowess_core::Remedy;
-use prowess_core::{Envelope, Event, EventFrame, Outcome, RunId, WorkflowEvent};
+use prowess_core::{Envelope, Event, EventFrame, RunId, RunOutcome, WorkflowEvent};
 use serde_json::Value;
 
-use crate::run::Cancel;
+use crate::run::CancellationToken;
 
 /// What an event takes up beside its text.
 const OVERHEAD: usize = 128;
@@ -52,7 +52,7 @@ impl EventLimits {
 pub(crate) fn channel(
     run: RunId,
     limits: EventLimits,
-    cancel: Cancel,
+    cancel: CancellationToken,
 ) -> (EventSender, EventReceiver) {
     let shared = Arc::new(Shared {
         run,
@@ -67,7 +67,7 @@ pub(crate) fn channel(
 struct Shared {
     run: RunId,
     limits: EventLimits,
-    cancel: Cancel,
+    cancel: CancellationToken,
     buffer: Mutex<Buffer>,
     /// Something was sent, read, or given up.
     changed: Condvar,
@@ -244,7 +244,7 @@ impl Shared {
     /// The envelope of a run that was cancelled for its reader's sake says so.
     fn blame(&self, buffer: &Buffer, envelope: Envelope) -> Envelope {
         match buffer.cut {
-            Some(cut) if envelope.outcome == Outcome::Cancelled => Envelope {
+            Some(cut) if envelope.outcome == RunOutcome::Cancelled => Envelope {
                 error: Some(cut.message(self)),
                 remedies: vec![Remedy::Advice("read the events while the run goes on".to_owned())],
                 ..envelope

@@ -8,13 +8,13 @@ use tokio::sync::oneshot;
 use super::events::{EventReceiver, EventSender};
 use super::pool::Place;
 use super::{Inner, RunContext, cancelled};
-use crate::run::Cancel;
+use crate::run::CancellationToken;
 
 /// A run of the service. Dropping it cancels the run, unless it was [detached](Self::detach).
 pub struct RunHandle {
     inner: Arc<Inner>,
     id: RunId,
-    cancel: Cancel,
+    cancel: CancellationToken,
     sender: EventSender,
     events: Option<EventReceiver>,
     joined: Option<oneshot::Receiver<Envelope>>,

@@ -81,11 +81,30 @@ impl Pool {
 
     /// Appends a job to its owner's line.
     pub(crate) fn submit(&self, owner: &Owner, job: Box<dyn Job>) -> Result<Place, Problem> {
-        let mut state = self.shared.lock();
+        let state = self.shared.lock();
         if state.is_closed {
             return Err(closed());
         }
-        let ticket = state.queue.push(owner, job).map_err(|(_, problem)| problem)?;
+        self.push(state, owner, job).map_err(|(_, problem)| problem)
+    }
+
+    /// Appends a job that is part of a run which was accepted before, so that a closed pool takes it too. A job that there is
+    /// no room for is given back.
+    pub(crate) fn submit_part(
+        &self,
+        owner: &Owner,
+        job: Box<dyn Job>,
+    ) -> Result<Place, (Box<dyn Job>, Problem)> {
+        self.push(self.shared.lock(), owner, job)
+    }
+
+    fn push(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        owner: &Owner,
+        job: Box<dyn Job>,
+    ) -> Result<Place, (Box<dyn Job>, Problem)> {
+        let ticket = state.queue.push(owner, job)?;
         let refused = self.shared.dispatch(&mut state);
         drop(state);
         self.shared.changed();

@@ -12,9 +12,9 @@ use tracing::Instrument as _;
 
 use super::events::EventSender;
 use super::{ExecutionService, Owner, RunContext, RunHandle, panicked};
-use crate::run::Cancel;
+use crate::run::CancellationToken;
 
-/// How many answers of models there may be at a time. Beyond them nothing waits: it is refused.
+/// How many runs that are tasks (prompts and workflows) there may be at a time. Beyond them nothing waits: it is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamLimits {
     /// Of all owners.
@@ -52,7 +52,7 @@ impl ExecutionService {
             Problem::new("no-runtime", ProblemKind::Internal, message)
         })?;
         let permit = self.permit(owner)?;
-        let (mut ending, handle) = self.begin(owner, Cancel::default())?;
+        let (mut ending, handle) = self.begin(owner, CancellationToken::default())?;
         let sink = EventSink { sender: ending.sender.another() };
         let span = tracing::info_span!("run", run_id = %handle.id());
         let work = work(ending.context.clone(), sink);
@@ -72,13 +72,13 @@ impl ExecutionService {
         let mine = active.streams.get(owner).copied().unwrap_or(0);
         if mine >= limits.running_per_owner {
             let kind = ProblemKind::RateLimited { retry_after: Some(Duration::from_secs(1)) };
-            let message = format!("{mine} of your prompts are being answered already");
+            let message = format!("{mine} of your prompts and workflows are running already");
             return Err(Problem::new("too-many-runs", kind, message)
                 .advice("wait until one of them has ended, or cancel one"));
         }
         let all: usize = active.stream_count;
         if all >= limits.running {
-            let message = format!("{all} prompts are being answered already");
+            let message = format!("{all} prompts and workflows are running already");
             return Err(Problem::new("queue-full", ProblemKind::Unavailable, message)
                 .advice("try again in a moment"));
         }
@@ -111,7 +111,7 @@ impl Drop for Permit {
 async fn drive(
     work: impl Future<Output = Envelope>,
     sender: &EventSender,
-    cancel: &Cancel,
+    cancel: &CancellationToken,
 ) -> Envelope {
     let mut work = pin!(work);
     let mut asked = pin!(cancel.cancelled());

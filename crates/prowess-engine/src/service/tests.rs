@@ -2,7 +2,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use prowess_core::{Answer, Envelope, Event, Outcome, ProblemKind};
+use prowess_core::{AnswerDetails, Envelope, Event, ProblemKind, RunOutcome};
 
 use super::{
     EventLimits, ExecutionService, Owner, QueueLimits, RunHandle, RunState, ServiceLimits,
@@ -26,7 +26,7 @@ fn owner(name: &str) -> Owner {
 }
 
 fn success() -> Envelope {
-    Envelope::answered(Answer::default())
+    Envelope::answered(AnswerDetails::default())
 }
 
 fn token(text: &str) -> Event {
@@ -102,7 +102,7 @@ fn a_queued_run_knows_its_position_and_hears_of_changes() {
         go.send(()).expect("it waits");
         assert_eq!(third.position_changed(Some(0)).await, None);
         assert_eq!(third.join().await, success());
-        assert_eq!(second.join().await.outcome, Outcome::Cancelled);
+        assert_eq!(second.join().await.outcome, RunOutcome::Cancelled);
     });
 }
 
@@ -125,7 +125,7 @@ fn a_run_that_waits_can_be_cancelled_and_never_starts() {
     assert!(matches!(&told[..], [Event::Error { .. }, Event::Done(_)]), "{told:?}");
     assert_eq!(second.state(), RunState::Ended);
     let id = second.id();
-    assert_eq!(second.join_blocking().outcome, Outcome::Cancelled);
+    assert_eq!(second.join_blocking().outcome, RunOutcome::Cancelled);
     assert!(!service.cancel(id), "it has ended");
     assert_eq!(ran.load(Ordering::SeqCst), 0);
 }
@@ -275,7 +275,7 @@ fn a_stream_whose_runtime_goes_away_still_ends() {
         service.spawn(&owner("a"), |_, _| std::future::pending()).expect("there is room")
     });
     drop(runtime);
-    assert_eq!(handle.join_blocking().outcome, Outcome::Cancelled);
+    assert_eq!(handle.join_blocking().outcome, RunOutcome::Cancelled);
     assert_eq!(service.active(), 0);
 }
 
@@ -317,7 +317,7 @@ fn a_deadline_cancels_what_has_not_ended() {
             .expect("there is room");
         let queued = service.submit(&owner("a"), |_, _| success()).expect("there is room");
         assert!(service.shutdown(Shutdown::Drain, Duration::from_millis(20)).await);
-        assert_eq!(running.join().await.outcome, Outcome::Cancelled);
-        assert_eq!(queued.join().await.outcome, Outcome::Cancelled);
+        assert_eq!(running.join().await.outcome, RunOutcome::Cancelled);
+        assert_eq!(queued.join().await.outcome, RunOutcome::Cancelled);
     });
 }

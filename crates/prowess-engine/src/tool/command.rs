@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::Recipe;
 use crate::error::RunError;
-use crate::inputs::InputError;
+use crate::inputs::ToolInputError;
 use crate::prepare::Call;
 
 /// How to start a command tool.
@@ -16,7 +16,7 @@ pub(super) fn recipe(call: &Call) -> Result<Recipe, RunError> {
     let tool = &call.tool;
     let rendered = render::command(tool, &call.values).map_err(|errors| RunError::Inputs {
         tool: tool.name.value.clone(),
-        errors: errors.into_iter().map(InputError::Value).collect(),
+        errors: errors.into_iter().map(ToolInputError::Value).collect(),
     })?;
     let program = program(tool)?;
     let arguments = rendered.argv.get(1..).unwrap_or_default().to_vec();

@@ -82,7 +82,7 @@ pub enum HandlerError {
     },
     /// It is not the skill's (NEG-15).
     #[error(
-        "the action `{action}` has the handler `{file}`, which leads out of the skill's folder"
+        "the action `{action}` has the handler `{file}`, which points outside the skill's folder"
     )]
     Outside {
         /// The action.

@@ -8,8 +8,8 @@ mod index;
 mod index_settings;
 mod installer;
 mod interpreter;
+mod interpreter_query;
 mod load;
-mod outside;
 mod packages;
 mod polling;
 mod pool;
@@ -26,27 +26,27 @@ use prowess_core::Remedy;
 use prowess_format::skill::{Skill, ToolKind};
 use prowess_policy::Allowed;
 use prowess_policy::scope::Program;
-use prowess_sandbox::{How, Spec, SyntheticFile};
+use prowess_sandbox::{ExitReason, Spec, SyntheticFile};
 use serde_json::{Map, Value, json};
 
 use super::{Recipe, with_defaults};
+use crate::decision_inputs::DecisionInputs;
 use crate::digest;
 use crate::error::RunError;
-use crate::evidence::Evidence;
-use crate::fold::Ending;
+use crate::fold::RunEnding;
 use crate::loaded::LoadedSkill;
-use crate::network::Door;
+use crate::network::RunNetwork;
 use crate::prepare::{self, Call};
-use crate::run::{self, Cancel, Finished};
+use crate::run::{self, CancellationToken, FinishedRun};
 use crate::world::World;
 use interpreter::Interpreter;
-use pool::{Key, Place, Rules};
-use prowess_core::Outcome;
-use prowess_core::{Event, Stream, Thought};
-use worker::{Answer, Bounds, Lost, Worker};
+use pool::{Key, PoolSlot, WorkerReuse};
+use prowess_core::RunOutcome;
+use prowess_core::{Event, StandardStream, Thought};
+use worker::{Answer, Bounds, Worker, WorkerError};
 
 pub(crate) use handlers::HandlerPackages;
-pub use load::{Loading, load_skill};
+pub use load::{LoadOptions, load_skill};
 pub use packages::{PackageError, requirements_file};
 pub use pool::PythonWorkers;
 pub use steps::{LoadError, LoadStep};
@@ -57,9 +57,9 @@ const MODULES: &str = "/.prowess/python";
 /// for scripts and for whoever follows `PROWESS_SKILL_DIR`.
 const SKILL: &str = "/.prowess/skill";
 /// Larger skills are not copied into memory: the root of a sandbox holds 16 MiB.
-const MOST_SNAPSHOT: u64 = 8 << 20;
+const MAX_SNAPSHOT: u64 = 8 << 20;
 /// The sandbox of a worker ends with the worker; each call has a limit of its own.
-const WHOLE_LIFE: Duration = Duration::from_hours(24 * 365);
+const WORKER_LIFETIME: Duration = Duration::from_hours(24 * 365);
 
 /// Our own modules: the worker, and `gaia.agents.base.tools`, which GAIA §5.3 tells authors to import.
 const MODULE_FILES: &[(&str, &str)] = &[
@@ -114,7 +114,8 @@ pub(super) fn recipe(call: &Call, world: &World) -> Result<Recipe, RunError> {
     let range = wanted.python.as_ref().map(|range| range.value.as_str());
     let interpreter = interpreter::find(world, range).map_err(|error| LoadError {
         remedies: vec![Remedy::Advice(
-            "install one that fits, such as `uv python install`, and put it on PATH".to_owned(),
+            "install a suitable version, for example with `uv python install`, and put it on PATH"
+                .to_owned(),
         )],
         ..stopped(LoadStep::Dependencies, error.to_string())
     })?;
@@ -158,7 +159,7 @@ pub(crate) struct Session<'s> {
     pub(crate) allowed: &'s Allowed,
     pub(crate) world: &'s World,
     pub(crate) workers: &'s PythonWorkers,
-    pub(crate) cancel: &'s Cancel,
+    pub(crate) cancel: &'s CancellationToken,
     /// Of the loading, and again of the call.
     pub(crate) time: Duration,
 }
@@ -167,7 +168,7 @@ pub(crate) struct Session<'s> {
 enum NotReady {
     Run(RunError),
     Load(LoadError),
-    Lost(Lost),
+    Lost(WorkerError),
 }
 
 impl From<RunError> for NotReady {
@@ -187,9 +188,9 @@ impl Session<'_> {
     pub(crate) fn run(
         &self,
         spec: Spec,
-        door: Door,
+        door: RunNetwork,
         tell: &mut dyn FnMut(Event),
-    ) -> Result<(Finished, Option<Warmth>), RunError> {
+    ) -> Result<(FinishedRun, Option<WarmWorker>), RunError> {
         let started = Instant::now();
         let ready = match self.ready(spec, door, tell) {
             Ok(ready) => ready,
@@ -206,20 +207,20 @@ impl Session<'_> {
     }
 
     /// A worker of an earlier call, if it is still there.
-    pub(crate) fn warm(&self, warmth: &Warmth) -> Option<Ready> {
+    pub(crate) fn warm(&self, warmth: &WarmWorker) -> Option<ReadyWorker> {
         let started = Instant::now();
-        let mut place = self.workers.warm_place(&warmth.key, self.allowed.tool())?;
+        let mut place = self.workers.warm_slot(&warmth.key, self.allowed.tool())?;
         let mut worker = place.worker.take()?;
         worker.is_clean().then_some(())?;
-        Some(Ready { place, worker, warmth: warmth.clone(), started })
+        Some(ReadyWorker { place, worker, warmth: warmth.clone(), started })
     }
 
     /// Calls the tool.
     pub(crate) fn converse(
         &self,
-        mut ready: Ready,
+        mut ready: ReadyWorker,
         tell: &mut dyn FnMut(Event),
-    ) -> Result<Finished, RunError> {
+    ) -> Result<FinishedRun, RunError> {
         let started = ready.started;
         let tool = self.allowed.tool();
         let called = Instant::now();
@@ -242,23 +243,28 @@ impl Session<'_> {
         Ok(match answer {
             Answer::Returned(result) => {
                 let bytes = format!("{result}\n").into_bytes();
-                tell(Event::Output { stream: Stream::Stdout, bytes });
-                let ending = Ending { outcome: Outcome::Success, exit_code: 0, error: None };
-                Finished { ending, duration, result: Some(result) }
+                tell(Event::Output { stream: StandardStream::Stdout, bytes });
+                let ending = RunEnding { outcome: RunOutcome::Success, exit_code: 0, error: None };
+                FinishedRun { ending, duration, result: Some(result) }
             }
             Answer::Raised { kind, message } => {
                 let words = if message.is_empty() { kind } else { format!("{kind}: {message}") };
                 failed(format!("`{tool}` raised {words}"), started)
             }
             Answer::Unserializable(what) => {
-                failed(format!("`{tool}` returned what can't be JSON: {what}"), started)
+                failed(format!("`{tool}` returned a value that is not JSON: {what}"), started)
             }
-            Answer::Tools(_) => failed("the worker answered something else".to_owned(), started),
+            Answer::Tools(_) => failed("the worker sent an unexpected answer".to_owned(), started),
         })
     }
 
     /// Makes a worker ready and leaves it for calls to come: steps 4, 5 and 6 of GAIA §5.1.
-    fn load(&self, spec: Spec, door: Door, tell: &mut dyn FnMut(Event)) -> Result<(), NotReady> {
+    fn load(
+        &self,
+        spec: Spec,
+        door: RunNetwork,
+        tell: &mut dyn FnMut(Event),
+    ) -> Result<(), NotReady> {
         self.ready(spec, door, tell)?.dismiss(tell);
         Ok(())
     }
@@ -266,9 +272,9 @@ impl Session<'_> {
     fn ready(
         &self,
         mut spec: Spec,
-        door: Door,
+        door: RunNetwork,
         tell: &mut dyn FnMut(Event),
-    ) -> Result<Ready, NotReady> {
+    ) -> Result<ReadyWorker, NotReady> {
         let packages = self.packages(tell)?;
         spec.support.extend(packages.clone());
         let folder = self.skill.directory.as_deref().unwrap_or(Path::new("/")).to_owned();
@@ -277,23 +283,23 @@ impl Session<'_> {
             fingerprint: pool::fingerprint(&spec),
             folder,
         };
-        let warmth = Warmth {
-            rules: Rules::of(&spec),
+        let warmth = WarmWorker {
+            rules: WorkerReuse::of(&spec),
             places: pool::places(&spec),
             output: spec.limits.output,
             key,
         };
         let started = Instant::now();
         let until = started + self.time;
-        let place = self.workers.place(&warmth.key, self.allowed.tool(), until, self.cancel);
-        let mut place = place.map_err(|_| NotReady::Lost(Lost::TimedOut))?;
+        let place = self.workers.slot(&warmth.key, self.allowed.tool(), until, self.cancel);
+        let mut place = place.map_err(|_| NotReady::Lost(WorkerError::TimedOut))?;
         if let Some(mut worker) = place.worker.take()
             && worker.is_clean()
         {
-            return Ok(Ready { place, worker, warmth, started });
+            return Ok(ReadyWorker { place, worker, warmth, started });
         }
         let worker = self.import(spec, door, packages.as_deref(), until, tell)?;
-        Ok(Ready { place, worker, warmth, started })
+        Ok(ReadyWorker { place, worker, warmth, started })
     }
 
     /// Step 4: the folder of the skill's packages, where it has any.
@@ -302,7 +308,7 @@ impl Session<'_> {
         if packages.is_empty() {
             return Ok(None);
         }
-        let wanted = venv::Wanted { interpreter, packages };
+        let wanted = venv::EnvironmentSpec { interpreter, packages };
         let mut tell = |message| {
             tell(Event::Thought(Thought {
                 kind: "skill",
@@ -322,13 +328,13 @@ impl Session<'_> {
     fn import(
         &self,
         mut spec: Spec,
-        door: Door,
+        door: RunNetwork,
         packages: Option<&Path>,
         until: Instant,
         tell: &mut dyn FnMut(Event),
     ) -> Result<Worker, NotReady> {
         let folder = self.skill.directory.as_deref().unwrap_or(Path::new("/"));
-        let (digest, snapshot) = digest::snapshot(folder, MOST_SNAPSHOT).map_err(RunError::from)?;
+        let (digest, snapshot) = digest::snapshot(folder, MAX_SNAPSHOT).map_err(RunError::from)?;
         if digest != *self.allowed.digest() {
             return Err(RunError::Changed("the skill").into());
         }
@@ -343,7 +349,7 @@ impl Session<'_> {
         }
         let seen = if is_copied { Path::new(SKILL) } else { folder };
         let bounds = Bounds { until, output: spec.limits.output };
-        spec.limits.time = WHOLE_LIFE;
+        spec.limits.time = WORKER_LIFETIME;
         let mut worker = Worker::start(spec, door).map_err(RunError::from)?;
         let outside = folder.to_string_lossy();
         let load = json!({ "folder": seen, "packages": packages, "outside": outside });
@@ -361,7 +367,7 @@ impl Session<'_> {
                 return Err(stopped(LoadStep::Import, format!("{kind}: {message}")).into());
             }
             Answer::Returned(_) | Answer::Unserializable(_) => {
-                return Err(NotReady::Lost(Lost::Dishonest));
+                return Err(NotReady::Lost(WorkerError::ForgedAnswer));
             }
         };
         // A skill too large to copy was read where it lies. Others can't have changed.
@@ -385,14 +391,16 @@ impl Session<'_> {
     }
 
     /// What it means that the worker is gone.
-    fn lost(&self, lost: Lost, started: Instant) -> Result<Finished, RunError> {
-        let ending = |how| Ending::of(how, self.time, &[]);
+    fn lost(&self, lost: WorkerError, started: Instant) -> Result<FinishedRun, RunError> {
+        let ending = |how| RunEnding::of(how, self.time, &[]);
         let ending = match lost {
-            Lost::Sandbox(error) => return Err(error.into()),
-            Lost::TimedOut if self.cancel.is_cancelled() => ending(How::Cancelled(None)),
-            Lost::TimedOut => ending(How::TimedOut(None)),
-            Lost::TooMuchOutput => ending(How::TooMuchOutput),
-            Lost::Ended(How::Exited(code), words) => {
+            WorkerError::Sandbox(error) => return Err(error.into()),
+            WorkerError::TimedOut if self.cancel.is_cancelled() => {
+                ending(ExitReason::Cancelled(None))
+            }
+            WorkerError::TimedOut => ending(ExitReason::TimedOut(None)),
+            WorkerError::TooMuchOutput => ending(ExitReason::TooMuchOutput),
+            WorkerError::Ended(ExitReason::Exited(code), words) => {
                 let error = match words.as_str() {
                     "" => format!("the tool ended its process with exit code {code}"),
                     words => format!("Python ended with exit code {code}: {words}"),
@@ -400,45 +408,42 @@ impl Session<'_> {
                 // Without a result there is no success.
                 return Ok(failed_with(if code == 0 { 1 } else { code }, error, started));
             }
-            Lost::Ended(How::Cancelled(_), _) if !self.cancel.is_cancelled() => {
-                return Ok(failed("the tool closed the way for its result".to_owned(), started));
+            WorkerError::Ended(ExitReason::Cancelled(_), _) if !self.cancel.is_cancelled() => {
+                return Ok(failed("the tool closed the pipe for its result".to_owned(), started));
             }
-            Lost::Ended(how, _) => ending(how),
-            Lost::TooLong => {
-                return Ok(failed(
-                    "the tool returned more than anybody can want".to_owned(),
-                    started,
-                ));
+            WorkerError::Ended(how, _) => ending(how),
+            WorkerError::TooLong => {
+                return Ok(failed("the tool returned too large a result".to_owned(), started));
             }
-            Lost::Dishonest => {
-                let error = "the tool wrote to the pipe for its result, which is not its own";
+            WorkerError::ForgedAnswer => {
+                let error = "the tool wrote to the pipe for its result, which is reserved";
                 return Ok(failed(error.to_owned(), started));
             }
         };
-        Ok(Finished { ending, duration: started.elapsed(), result: None })
+        Ok(FinishedRun { ending, duration: started.elapsed(), result: None })
     }
 }
 
 /// A worker for a call, and its place.
-pub(crate) struct Ready {
-    place: Place,
+pub(crate) struct ReadyWorker {
+    place: PoolSlot,
     worker: Worker,
-    warmth: Warmth,
+    warmth: WarmWorker,
     started: Instant,
 }
 
 /// What has to be known to find a worker again.
 #[derive(Clone, Debug)]
-pub(crate) struct Warmth {
+pub(crate) struct WarmWorker {
     key: Key,
-    rules: Rules,
+    rules: WorkerReuse,
     /// Bytes that a call may print.
     output: u64,
     /// Everything that the worker has in view. It sees what was there when it started, whatever is there now.
-    pub(crate) places: Option<Evidence>,
+    pub(crate) places: Option<DecisionInputs>,
 }
 
-impl Ready {
+impl ReadyWorker {
     /// Keeps the worker for the next call, or ends it.
     fn dismiss(mut self, tell: &mut dyn FnMut(Event)) {
         if self.place.keeps(&self.warmth.rules) {
@@ -459,15 +464,15 @@ fn warn_of(messages: impl IntoIterator<Item = String>, tell: &mut dyn FnMut(Even
 }
 
 /// Whatever a tool prints is talk, on whichever stream; its result is what it returns.
-fn printed(tell: &mut dyn FnMut(Event)) -> impl FnMut(Stream, &[u8]) {
-    |_, bytes| tell(Event::Output { stream: Stream::Stderr, bytes: bytes.to_owned() })
+fn printed(tell: &mut dyn FnMut(Event)) -> impl FnMut(StandardStream, &[u8]) {
+    |_, bytes| tell(Event::Output { stream: StandardStream::Stderr, bytes: bytes.to_owned() })
 }
 
-fn failed(error: String, started: Instant) -> Finished {
+fn failed(error: String, started: Instant) -> FinishedRun {
     failed_with(1, error, started)
 }
 
-fn failed_with(exit_code: i32, error: String, started: Instant) -> Finished {
-    let ending = Ending { outcome: Outcome::Failed, exit_code, error: Some(error) };
-    Finished { ending, duration: started.elapsed(), result: None }
+fn failed_with(exit_code: i32, error: String, started: Instant) -> FinishedRun {
+    let ending = RunEnding { outcome: RunOutcome::Failed, exit_code, error: Some(error) };
+    FinishedRun { ending, duration: started.elapsed(), result: None }
 }

@@ -7,16 +7,18 @@ use prowess_format::render::parse_input;
 use prowess_format::text::closest;
 use serde_json::Value;
 
-use super::graph::{Code, Edge, Http, Llm, MappingSource, SkillUse, Task, Text, Workflow};
+use super::graph::{
+    CodeNode, Edge, HttpNode, LlmNode, MappingSource, SkillUse, SourceText, Task, Workflow,
+};
 use super::read::read;
 use super::rules;
-use super::skill::{Part, Unusable};
-use super::template::{Reference, Template};
+use super::skill::{SkillPart, SkillPartError};
+use super::template::{ValueReference, WorkflowTemplate};
 use crate::loaded::SkillResolver;
 
 /// What a workflow is checked against.
 #[derive(Clone, Copy)]
-pub struct CheckSurroundings<'c> {
+pub struct CheckContext<'c> {
     /// Finds skills.
     pub skills: &'c dyn SkillResolver,
     /// The names of all knowledge bases, where somebody knows them.
@@ -24,7 +26,7 @@ pub struct CheckSurroundings<'c> {
 }
 
 /// Reads and checks a workflow. With an error among the findings it can't be run.
-pub fn check(text: &str, around: CheckSurroundings<'_>) -> (Option<Workflow>, Vec<Diagnostic>) {
+pub fn check(text: &str, around: CheckContext<'_>) -> (Option<Workflow>, Vec<Diagnostic>) {
     let (workflow, found) = read(text);
     let mut findings = Findings::default();
     let unread = !found.is_empty();
@@ -43,7 +45,7 @@ pub fn check(text: &str, around: CheckSurroundings<'_>) -> (Option<Workflow>, Ve
 
 struct Checker<'c> {
     workflow: &'c Workflow,
-    around: CheckSurroundings<'c>,
+    around: CheckContext<'c>,
     findings: Findings,
 }
 
@@ -101,8 +103,7 @@ impl Checker<'_> {
                         let names = way[begin..].iter().map(|(node, _)| *node).chain([target]);
                         let names: Vec<&str> =
                             names.map(|node| self.workflow.nodes[node].id.as_str()).collect();
-                        let message =
-                            format!("these nodes come before themselves: {}", names.join(" → "));
+                        let message = format!("these nodes form a cycle: {}", names.join(" → "));
                         let place = self.workflow.nodes[target].place;
                         let help = "remove one of the edges between them";
                         self.findings.push(rules::CYCLE.at(place, message).help(help));
@@ -126,7 +127,7 @@ impl Checker<'_> {
         }
         for (number, node) in self.workflow.nodes.iter().enumerate() {
             if !reached.contains(&number) {
-                let message = format!("no way from a start leads to `{}`", node.id);
+                let message = format!("`{}` is not reachable from a start node", node.id);
                 let help = "add an edge to it, or remove it";
                 self.findings.push(rules::UNREACHABLE_NODE.at(node.place, message).help(help));
             }
@@ -144,7 +145,7 @@ impl Checker<'_> {
                 .into_iter()
                 .filter(|answer| !branches.contains(&None) && !branches.contains(&Some(*answer)));
             for answer in missing {
-                let message = format!("nothing follows when `{}` is {answer}", node.id);
+                let message = format!("no edge leaves `{}` if it is {answer}", node.id);
                 let help = format!("add an edge with `\"sourceHandle\": \"{answer}\"`");
                 self.findings.push(rules::MISSING_BRANCH.at(node.place, message).help(help));
             }
@@ -176,11 +177,11 @@ impl Checker<'_> {
                     let help = "refer to a node before it, or to an input";
                     self.findings.push(rules::NOT_UPSTREAM.at(place, message).help(help));
                 } else if !before.contains(&target) {
-                    let message = format!("`{root}` does not come before `{}`", node.id);
+                    let message = format!("`{root}` does not run before `{}`", node.id);
                     let help = if spread(&into, vec![target]).contains(&number) {
-                        format!("`{root}` comes later: refer to a node before `{}`", node.id)
+                        format!("`{root}` runs later: refer to a node before `{}`", node.id)
                     } else {
-                        format!("add an edge that leads from `{root}` to `{}`", node.id)
+                        format!("add an edge from `{root}` to `{}`", node.id)
                     };
                     self.findings.push(rules::NOT_UPSTREAM.at(place, message).help(help));
                 } else if let Some((message, help)) = self.clash(reference, target) {
@@ -191,16 +192,16 @@ impl Checker<'_> {
     }
 
     /// What a reference wants of a node that never has it.
-    fn clash(&self, reference: &Reference, target: usize) -> Option<(String, String)> {
+    fn clash(&self, reference: &ValueReference, target: usize) -> Option<(String, String)> {
         let node = &self.workflow.nodes[target];
         let second = reference.segments.get(1)?;
         if second != "output" {
-            let message = format!("`{}` has an `output` and no `{second}`", node.id);
+            let message = format!("`{}` has an `output`, but no `{second}`", node.id);
             return Some((message, format!("write `{{{{{}.output}}}}`", node.id)));
         }
         let what = match &node.task {
-            Task::Llm(_) => "a text",
-            Task::Knowledge { .. } => "a text",
+            Task::Llm(_) => "text",
+            Task::Knowledge { .. } => "text",
             Task::Condition { .. } => "true or false",
             Task::Start { .. }
             | Task::Skill(_)
@@ -211,7 +212,7 @@ impl Checker<'_> {
             }
         };
         let part = reference.segments.get(2)?;
-        let message = format!("the output of `{}` is {what} and has no part `{part}`", node.id);
+        let message = format!("the output of `{}` is {what} and has no member `{part}`", node.id);
         Some((message, format!("write `{{{{{}.output}}}}`", node.id)))
     }
 
@@ -221,7 +222,9 @@ impl Checker<'_> {
             let has_parents = || self.workflow.incoming(number).next().is_some();
             match &node.task {
                 Task::Skill(used) => self.skill(used, false, has_parents()),
-                Task::Llm(Llm { skill: Some(used), .. }) => self.skill(used, true, has_parents()),
+                Task::Llm(LlmNode { skill: Some(used), .. }) => {
+                    self.skill(used, true, has_parents());
+                }
                 Task::Knowledge { base } => self.base(base),
                 Task::Http(http) => self.address(http),
                 Task::Code(code) => self.program(code),
@@ -230,7 +233,7 @@ impl Checker<'_> {
         }
     }
 
-    fn base(&mut self, base: &Text) {
+    fn base(&mut self, base: &SourceText) {
         let Some(bases) = self.around.bases else { return };
         let name = base.value.trim();
         if bases.iter().any(|known| known == name) {
@@ -238,29 +241,29 @@ impl Checker<'_> {
         }
         let help = match closest(name, bases.iter().map(String::as_str)) {
             Some(similar) => format!("did you mean `{similar}`?"),
-            None => format!("create the knowledge base `{name}`, or name another one"),
+            None => format!("create the knowledge base `{name}`, or use another one"),
         };
         let message = format!("there is no knowledge base `{name}`");
         self.findings.push(rules::UNKNOWN_BASE.at(base.span, message).help(help));
     }
 
     /// Only an address that nothing is inserted into before its path is known here.
-    fn address(&mut self, http: &Http) {
+    fn address(&mut self, http: &HttpNode) {
         let (text, template) = &http.url;
         let known = template.beginning();
         let behind_scheme = known.split_once("://").map_or("", |(_, rest)| rest);
         if template.references().next().is_some() && !behind_scheme.contains(['/', '?', '#']) {
             return;
         }
-        if let Some(what) = prowess_proxy::never_reached(known) {
-            let message = format!("this leads to {what}, which is refused when it runs");
-            let help = "`http` nodes reach public addresses only, and so do tools; fetch it beforehand, and hand it in as an input";
+        if let Some(what) = prowess_proxy::forbidden_url_host(known) {
+            let message = format!("this is {what}, which is refused at run time");
+            let help = "`http` nodes and tools can only access public addresses; fetch it beforehand and pass it as an input";
             self.findings.push(rules::GUARDED_ADDRESS.at(text.span, message).help(help));
         }
     }
 
-    fn program(&mut self, code: &Code) {
-        let template = Template::parse(&code.code.value);
+    fn program(&mut self, code: &CodeNode) {
+        let template = WorkflowTemplate::parse(&code.code.value);
         for (reference, span) in template.references() {
             // Braces in braces are Python too, so only what would find something is meant as a reference.
             let root = reference.root();
@@ -268,7 +271,7 @@ impl Checker<'_> {
                 self.workflow.position(root).is_some() || self.workflow.inputs().contains(&root);
             if is_meant {
                 let message = format!("`{{{{{reference}}}}}` is not replaced in code");
-                let help = "a program reads its input from standard input (`sys.stdin.read()`); other values come as variables of `env`";
+                let help = "a program reads its input from standard input (`sys.stdin.read()`); pass other values as variables in `env`";
                 let place = code.code.part(span);
                 self.findings.push(rules::REFERENCE_IN_CODE.at(place, message).help(help));
             }
@@ -288,10 +291,11 @@ impl Checker<'_> {
                 return;
             }
         };
-        let part = if is_llm { Ok(Part::Prompt(&found.skill)) } else { Part::of(&found, tool) };
+        let part =
+            if is_llm { Ok(SkillPart::Prompt(&found.skill)) } else { SkillPart::of(&found, tool) };
         let part = match part {
             Ok(part) => part,
-            Err(Unusable { message, hint }) => {
+            Err(SkillPartError { message, hint }) => {
                 self.findings.push(rules::UNKNOWN_SKILL.at(place, message).help(hint));
                 return;
             }
@@ -325,7 +329,7 @@ impl Checker<'_> {
             let by_default = default.is_some_and(|it| it.name == parameter.name);
             if !mapped && !by_default {
                 let input = &parameter.name.value;
-                let message = format!("nothing gives `{name}` its required input `{input}`");
+                let message = format!("the required input `{input}` of `{name}` has no value");
                 let help = format!("add `\"{input}\": \"NODE\"` to `inputMappings`");
                 self.findings.push(rules::UNMAPPED_INPUT.at(place, message).help(help));
             }

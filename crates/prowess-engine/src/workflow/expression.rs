@@ -15,12 +15,12 @@ use std::cmp::Ordering;
 use prowess_format::span::Span;
 use serde_json::{Number, Value};
 
-use super::template::{Lookup, Reference, Template, is_name, text_of};
+use super::template::{Lookup, ValueReference, WorkflowTemplate, is_name, text_of};
 
 /// How deep parentheses and negations may be nested.
-const MOST_DEPTH: usize = 64;
+const MAX_DEPTH: usize = 64;
 /// How long an expression may be, in bytes.
-const MOST_BYTES: usize = 16 << 10;
+const MAX_BYTES: usize = 16 << 10;
 
 /// A condition.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,8 +32,8 @@ pub struct Expression {
 enum Term {
     Literal(Value),
     /// A text in quotes may hold references, as everywhere else in a workflow.
-    Text(Template),
-    Reference(Reference, Span),
+    Text(WorkflowTemplate),
+    Reference(ValueReference, Span),
     Not(Box<Term>),
     And(Box<Term>, Box<Term>),
     Or(Box<Term>, Box<Term>),
@@ -67,8 +67,8 @@ pub struct ExpressionError {
 impl Expression {
     /// Reads an expression.
     pub fn parse(text: &str) -> Result<Self, ExpressionError> {
-        if text.len() > MOST_BYTES {
-            let message = format!("an expression has at most {} KiB", MOST_BYTES >> 10);
+        if text.len() > MAX_BYTES {
+            let message = format!("an expression may have at most {} KiB", MAX_BYTES >> 10);
             return Err(ExpressionError { message, span: Span::at(0) });
         }
         let mut parser = Parser { text, tokens: tokens(text)?, at: 0 };
@@ -85,7 +85,7 @@ impl Expression {
     }
 
     /// The references of the expression. Those in a text in quotes have the place of nothing.
-    pub fn references(&self) -> Vec<(&Reference, Span)> {
+    pub fn references(&self) -> Vec<(&ValueReference, Span)> {
         let mut found = Vec::new();
         self.root.collect(&mut found);
         found
@@ -131,7 +131,7 @@ impl Term {
         }
     }
 
-    fn collect<'t>(&'t self, found: &mut Vec<(&'t Reference, Span)>) {
+    fn collect<'t>(&'t self, found: &mut Vec<(&'t ValueReference, Span)>) {
         match self {
             Term::Literal(_) => {}
             Term::Text(template) => {
@@ -230,7 +230,7 @@ enum Token {
     Includes,
     Text(String),
     Number(Number),
-    Reference(Reference),
+    Reference(ValueReference),
     True,
     False,
     Null,
@@ -272,7 +272,7 @@ fn tokens(text: &str) -> Result<Vec<(Token, Span)>, ExpressionError> {
         } else if rest.starts_with("{{") {
             let end = rest.find("}}");
             let inner = end.map(|end| rest[2..end].trim());
-            match (inner.and_then(Reference::parse), end) {
+            match (inner.and_then(ValueReference::parse), end) {
                 (Some(reference), Some(end)) => (Token::Reference(reference), end + 2),
                 _ => {
                     let message = "`{{` begins a reference such as `{{node.output}}`".to_owned();
@@ -284,7 +284,7 @@ fn tokens(text: &str) -> Result<Vec<(Token, Span)>, ExpressionError> {
         } else if is_name(first) && first != '-' {
             word(rest)
         } else {
-            let message = format!("`{first}` means nothing in an expression");
+            let message = format!("`{first}` is not valid in an expression");
             return Err(ExpressionError { message, span: Span::new(at, at + first.len_utf8()) });
         };
         tokens.push((token, Span::new(at, at + length)));
@@ -309,7 +309,7 @@ fn quoted(text: &str, quote: char) -> Result<(Token, usize), String> {
             _ => content.push(character),
         }
     }
-    Err("this text has no closing quote".to_owned())
+    Err("this string has no closing quote".to_owned())
 }
 
 /// A number, unless a name begins with it, as many identifiers do.
@@ -340,10 +340,10 @@ fn word(text: &str) -> (Token, usize) {
         "false" => Token::False,
         "null" | "undefined" => Token::Null,
         "contains" => Token::Contains,
-        _ => match Reference::parse(written) {
+        _ => match ValueReference::parse(written) {
             Some(reference) => Token::Reference(reference),
             // Two dots in a row: the parser stops there and says so.
-            None => Token::Reference(Reference {
+            None => Token::Reference(ValueReference {
                 segments: written.split('.').map(str::to_owned).collect(),
             }),
         },
@@ -407,7 +407,7 @@ impl Parser<'_> {
     fn value(&mut self, depth: usize) -> Result<Term, ExpressionError> {
         let Some((token, span)) = self.next() else {
             let end = self.text.len();
-            let message = "the expression ends where a value should stand".to_owned();
+            let message = "the expression ends where a value is expected".to_owned();
             return Err(ExpressionError { message, span: Span::at(end) });
         };
         let mut term = match token {
@@ -417,7 +417,7 @@ impl Parser<'_> {
                 self.close(span)?;
                 inner
             }
-            Token::Text(text) => Term::Text(Template::parse(&text)),
+            Token::Text(text) => Term::Text(WorkflowTemplate::parse(&text)),
             Token::Number(number) => Term::Literal(Value::Number(number)),
             Token::True => Term::Literal(true.into()),
             Token::False => Term::Literal(false.into()),
@@ -457,16 +457,16 @@ impl Parser<'_> {
     }
 
     fn bounded(&self, depth: usize) -> Result<(), ExpressionError> {
-        if depth < MOST_DEPTH {
+        if depth < MAX_DEPTH {
             return Ok(());
         }
         let span = self.tokens.get(self.at).map_or(Span::at(self.text.len()), |(_, span)| *span);
-        let message = format!("more than {MOST_DEPTH} levels are nested here");
+        let message = format!("nested more than {MAX_DEPTH} levels deep");
         Err(ExpressionError { message, span })
     }
 
     fn unexpected(&self, span: Span) -> ExpressionError {
-        let message = format!("`{}` does not belong here", span.slice(self.text));
+        let message = format!("unexpected `{}`", span.slice(self.text));
         ExpressionError { message, span }
     }
 

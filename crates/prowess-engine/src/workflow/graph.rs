@@ -6,7 +6,7 @@ use prowess_format::span::Span;
 use serde_json::{Value, json};
 
 use super::expression::Expression;
-use super::template::{Reference, Template};
+use super::template::{ValueReference, WorkflowTemplate};
 
 /// The version of the exchange format that we write.
 const EXPORT_VERSION: u64 = 1;
@@ -19,7 +19,7 @@ pub struct Workflow {
     /// What it is for.
     pub description: Option<String>,
     /// The nodes, in the order of the file. No two have the same id.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<WorkflowNode>,
     /// The edges between them. Both ends are there.
     pub edges: Vec<Edge>,
     /// The whole file, also what nobody here knows.
@@ -28,7 +28,7 @@ pub struct Workflow {
 
 /// A step.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Node {
+pub struct WorkflowNode {
     /// How edges and templates call it.
     pub id: String,
     /// How people call it.
@@ -48,25 +48,25 @@ pub enum Task {
         variable: String,
     },
     /// Asks a model.
-    Llm(Llm),
+    Llm(LlmNode),
     /// Runs a skill, or a tool of one.
     Skill(SkillUse),
     /// Looks something up.
     Knowledge {
         /// The knowledge base.
-        base: Text,
+        base: SourceText,
     },
     /// Goes one way or the other.
     Condition {
         /// What decides.
         expression: Expression,
         /// Where it is written.
-        text: Text,
+        text: SourceText,
     },
     /// Sends a request.
-    Http(Box<Http>),
+    Http(Box<HttpNode>),
     /// Runs Python that reaches nothing.
-    Code(Code),
+    Code(CodeNode),
     /// Gives an output of the workflow.
     End {
         /// The name of the output, or a template of it.
@@ -80,14 +80,14 @@ pub enum EndOutput {
     /// What comes in, under this name; the node's id where there is none.
     Input(Option<String>),
     /// Something else.
-    Template(Text, Template),
+    Template(SourceText, WorkflowTemplate),
 }
 
 /// A question to a model.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Llm {
+pub struct LlmNode {
     /// What the model is told before everything else.
-    pub system: Option<(Text, Template)>,
+    pub system: Option<(SourceText, WorkflowTemplate)>,
     /// 0.0 to 2.0.
     pub temperature: Option<f64>,
     /// Another model than the one of the run.
@@ -102,14 +102,14 @@ pub struct Llm {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SkillUse {
     /// `skill` or `skill/tool`.
-    pub name: Text,
+    pub name: SourceText,
     /// What each input gets; empty for the default (AFL §7.3).
-    pub mappings: Vec<Mapping>,
+    pub mappings: Vec<InputMapping>,
 }
 
 /// What an input of a skill gets.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Mapping {
+pub struct InputMapping {
     /// The input.
     pub input: String,
     /// Where that is written.
@@ -117,42 +117,42 @@ pub struct Mapping {
     /// What it gets.
     pub source: MappingSource,
     /// Where that is written.
-    pub place: Text,
+    pub place: SourceText,
 }
 
 /// Where the value of an input comes from (AFL §7.3).
 #[derive(Clone, Debug, PartialEq)]
 pub enum MappingSource {
     /// The output of a node, or a part of it.
-    Node(Reference),
+    Node(ValueReference),
     /// A text with references in it.
-    Template(Template),
+    Template(WorkflowTemplate),
     /// This value and no other: `concise` stays `concise`.
     Literal(Value),
 }
 
 /// A request.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Http {
+pub struct HttpNode {
     /// The method, in capitals.
     pub method: String,
     /// Where it goes.
-    pub url: (Text, Template),
+    pub url: (SourceText, WorkflowTemplate),
     /// Its headers.
-    pub headers: Vec<(String, Text, Template)>,
+    pub headers: Vec<(String, SourceText, WorkflowTemplate)>,
     /// What is sent.
-    pub body: Option<(Text, HttpBody)>,
+    pub body: Option<(SourceText, HttpBody)>,
     /// How long it may take.
     pub timeout: Duration,
     /// The part of a JSON answer that is the output.
-    pub response_path: Option<(Text, Vec<String>)>,
+    pub response_path: Option<(SourceText, Vec<String>)>,
 }
 
 /// What a request sends.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HttpBody {
     /// A text.
-    Text(Template),
+    Text(WorkflowTemplate),
     /// JSON whose texts are templates: a value can't break out of its quotes.
     Json(JsonTemplate),
 }
@@ -163,7 +163,7 @@ pub enum JsonTemplate {
     /// A value without any text in it.
     Value(Value),
     /// A text. One that is a lone reference becomes the value with its type.
-    Text(Template),
+    Text(WorkflowTemplate),
     /// A list.
     List(Vec<JsonTemplate>),
     /// An object.
@@ -172,11 +172,11 @@ pub enum JsonTemplate {
 
 /// Python that reaches nothing.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Code {
+pub struct CodeNode {
     /// The program.
-    pub code: Text,
+    pub code: SourceText,
     /// Its variables.
-    pub variables: Vec<(String, Text, Template)>,
+    pub variables: Vec<(String, SourceText, WorkflowTemplate)>,
     /// How long it may take.
     pub timeout: Duration,
     /// What it may use, in bytes.
@@ -198,7 +198,7 @@ pub struct Edge {
 
 /// A text and where it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Text {
+pub struct SourceText {
     /// The text.
     pub value: String,
     /// The whole of it in the file.
@@ -207,7 +207,7 @@ pub struct Text {
     pub(crate) verbatim: bool,
 }
 
-impl Text {
+impl SourceText {
     /// The place of a part.
     pub(crate) fn part(&self, inner: Span) -> Span {
         // Behind the quote.
@@ -235,11 +235,11 @@ impl Task {
     }
 
     /// Everything that the node refers to, and where.
-    pub fn references(&self) -> Vec<(&Reference, Span)> {
+    pub fn references(&self) -> Vec<(&ValueReference, Span)> {
         fn of<'t>(
-            text: &'t Text,
-            template: &'t Template,
-        ) -> impl Iterator<Item = (&'t Reference, Span)> {
+            text: &'t SourceText,
+            template: &'t WorkflowTemplate,
+        ) -> impl Iterator<Item = (&'t ValueReference, Span)> {
             template.references().map(|(reference, span)| (reference, text.part(span)))
         }
         let mut found = Vec::new();
@@ -278,7 +278,7 @@ impl Task {
 }
 
 impl SkillUse {
-    fn references<'s>(&'s self, found: &mut Vec<(&'s Reference, Span)>) {
+    fn references<'s>(&'s self, found: &mut Vec<(&'s ValueReference, Span)>) {
         for mapping in &self.mappings {
             match &mapping.source {
                 MappingSource::Node(reference) => found.push((reference, mapping.place.span)),
@@ -301,7 +301,7 @@ impl SkillUse {
 }
 
 impl JsonTemplate {
-    pub(crate) fn each<'t>(&'t self, visit: &mut dyn FnMut(&'t Template)) {
+    pub(crate) fn each<'t>(&'t self, visit: &mut dyn FnMut(&'t WorkflowTemplate)) {
         match self {
             JsonTemplate::Value(_) => {}
             JsonTemplate::Text(template) => visit(template),

@@ -4,7 +4,7 @@ use prowess_format::span::Span;
 use serde_json::{Map, Number, Value};
 
 /// How deep a text may be nested. Graphs need six levels; the rest is for fields of others.
-const MOST_DEPTH: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// A value and its place.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,7 +49,7 @@ pub(crate) fn parse(text: &str) -> Result<Json, JsonError> {
     let value = reader.value(0)?;
     reader.blanks();
     if reader.at < text.len() {
-        return Err(reader.error("nothing may follow the value"));
+        return Err(reader.error("unexpected text after the value"));
     }
     Ok(value)
 }
@@ -61,7 +61,7 @@ impl Json {
             Content::Null => "null",
             Content::Bool(_) => "a boolean",
             Content::Number(_) => "a number",
-            Content::String(_) => "a text",
+            Content::String(_) => "a string",
             Content::Array(_) => "a list",
             Content::Object(_) => "an object",
         }
@@ -113,8 +113,8 @@ struct Reader<'t> {
 impl Reader<'_> {
     fn value(&mut self, depth: usize) -> Result<Json, JsonError> {
         self.blanks();
-        if depth > MOST_DEPTH {
-            return Err(self.error(&format!("more than {MOST_DEPTH} levels are nested here")));
+        if depth > MAX_DEPTH {
+            return Err(self.error(&format!("nested more than {MAX_DEPTH} levels deep")));
         }
         let start = self.at;
         let content = match self.peek() {
@@ -123,8 +123,8 @@ impl Reader<'_> {
             Some(b'"') => Content::String(self.string()?.0),
             Some(b'-' | b'0'..=b'9') => self.number()?,
             Some(b'a'..=b'z') => self.word()?,
-            Some(_) => return Err(self.error("a value should stand here")),
-            None => return Err(self.error("the text ends where a value should stand")),
+            Some(_) => return Err(self.error("expected a value")),
+            None => return Err(self.error("the text ends where a value is expected")),
         };
         Ok(Json { span: Span::new(start, self.at), content })
     }
@@ -137,12 +137,12 @@ impl Reader<'_> {
             match self.peek() {
                 Some(b'}') if entries.is_empty() => break,
                 Some(b'"') => {}
-                _ => return Err(self.error("a key in double quotes should stand here")),
+                _ => return Err(self.error("expected a key in double quotes")),
             }
             let (key, key_span) = self.string()?;
             self.blanks();
             if self.peek() != Some(b':') {
-                return Err(self.error("a colon should stand between a key and its value"));
+                return Err(self.error("expected a colon after the key"));
             }
             self.at += 1;
             let value = self.value(depth + 1)?;
@@ -180,7 +180,7 @@ impl Reader<'_> {
                 Ok(true)
             }
             Some(found) if found == end => Ok(false),
-            _ => Err(self.error(&format!("a comma or `{}` should stand here", char::from(end)))),
+            _ => Err(self.error(&format!("expected a comma or `{}`", char::from(end)))),
         }
     }
 
@@ -196,7 +196,10 @@ impl Reader<'_> {
                 Some(_) => end += 1,
                 None => {
                     let span = Span::new(start, self.text.len());
-                    return Err(JsonError { message: "this text has no end".to_owned(), span });
+                    return Err(JsonError {
+                        message: "this string is not terminated".to_owned(),
+                        span,
+                    });
                 }
             }
         }
@@ -208,11 +211,12 @@ impl Reader<'_> {
             Some(Err(error)) => {
                 let error = error.to_string();
                 let reason = error.split(" at line").next().unwrap_or(&error).to_owned();
-                Err(JsonError { message: format!("this is no JSON text: {reason}"), span })
+                Err(JsonError { message: format!("this is not a JSON string: {reason}"), span })
             }
-            None => {
-                Err(JsonError { message: "this text has no end".to_owned(), span: Span::at(start) })
-            }
+            None => Err(JsonError {
+                message: "this string is not terminated".to_owned(),
+                span: Span::at(start),
+            }),
         }
     }
 
@@ -227,7 +231,7 @@ impl Reader<'_> {
         self.at += length;
         serde_json::from_str(written)
             .map(Content::Number)
-            .map_err(|_| JsonError { message: format!("`{written}` is no number"), span })
+            .map_err(|_| JsonError { message: format!("`{written}` is not a number"), span })
     }
 
     fn word(&mut self) -> Result<Content, JsonError> {
@@ -239,7 +243,7 @@ impl Reader<'_> {
             "null" => Content::Null,
             word => {
                 let span = Span::new(self.at, self.at + length);
-                return Err(JsonError { message: format!("`{word}` is no JSON value"), span });
+                return Err(JsonError { message: format!("`{word}` is not a JSON value"), span });
             }
         };
         self.at += length;

@@ -43,8 +43,8 @@ pub fn mermaid(workflow: &Workflow) -> String {
 /// Text that can't end its quotes or become markup. Mermaid has its own spelling for characters.
 fn escaped(text: &str) -> String {
     /// A box is no place for a whole prompt.
-    const MOST: usize = 60;
-    let shown = prowess_format::text::shorten(text, MOST);
+    const MAX_LABEL: usize = 60;
+    let shown = prowess_format::text::shorten(text, MAX_LABEL);
     let shown = prowess_format::text::visible(&shown).into_owned();
     shown.chars().fold(String::new(), |mut all, character| {
         match character {

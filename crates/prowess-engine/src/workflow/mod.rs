@@ -5,6 +5,7 @@
 //! ended ([`RunStore`]), and tells what happens. `node/` has a file for each kind of node that does something.
 
 mod check;
+mod executor;
 mod expression;
 mod graph;
 mod json;
@@ -19,19 +20,21 @@ mod skill;
 mod store;
 mod template;
 
-pub use check::{CheckSurroundings, check};
+pub use check::{CheckContext, check};
+pub use executor::NodeExecutor;
 pub use expression::{Expression, ExpressionError};
 pub use graph::{
-    Code, Edge, EndOutput, Http, HttpBody, JsonTemplate, Llm, Mapping, MappingSource, Node,
-    SkillUse, Task, Text, Workflow,
+    CodeNode, Edge, EndOutput, HttpBody, HttpNode, InputMapping, JsonTemplate, LlmNode,
+    MappingSource, SkillUse, SourceText, Task, Workflow, WorkflowNode,
 };
 pub use mermaid::mermaid;
 pub use read::read;
 pub use rules::ALL as RULES;
-pub use run::{Ended, Limits, Models, WorkflowContext, public_fetcher, run};
-pub use schedule::{Schedule, State};
+pub use run::{ModelLookup, WorkflowContext, WorkflowLimits, WorkflowOutcome, public_fetcher, run};
+pub use schedule::{NodeState, Schedule};
 pub use scope::{InputsError, inputs_of};
 pub use store::{
-    FileRuns, KeptRun, OpenRun, RunId, RunJournal, RunRecord, RunState, RunStore, RunStoreError,
+    FileRuns, OpenRun, RunJournal, RunRecord, RunStore, RunStoreError, StoredRun, StoredRunId,
+    StoredRunState,
 };
-pub use template::{Lookup, Reference, Template, part_of, text_of};
+pub use template::{Lookup, ValueReference, WorkflowTemplate, part_of, text_of};

@@ -10,27 +10,27 @@ use serde_json::Value;
 
 use super::expression::Expression;
 use super::graph::{
-    Code, Edge, EndOutput, Http, HttpBody, JsonTemplate, Llm, Mapping, MappingSource, Node,
-    SkillUse, Task, Text, Workflow,
+    CodeNode, Edge, EndOutput, HttpBody, HttpNode, InputMapping, JsonTemplate, LlmNode,
+    MappingSource, SkillUse, SourceText, Task, Workflow, WorkflowNode,
 };
 use super::json::{self, Content, Json};
 use super::rules;
-use super::template::{Reference, Template};
+use super::template::{ValueReference, WorkflowTemplate};
 
 /// What a file may have. The largest that people show around have a few hundred nodes.
-const MOST_BYTES: usize = 4 << 20;
+const MAX_BYTES: usize = 4 << 20;
 /// The most nodes.
-const MOST_NODES: usize = 1_000;
+const MAX_NODES: usize = 1_000;
 /// The most edges.
-const MOST_EDGES: usize = 5_000;
+const MAX_EDGES: usize = 5_000;
 /// How long a request or a program may take (AFL).
-const MOST_SECONDS: u64 = 30;
+const MAX_SECONDS: u64 = 30;
 /// What a program may use, in MB (AFL).
 const MEMORY: std::ops::RangeInclusive<u64> = 64..=512;
 /// What it may use when nothing is said.
-const USUAL_MEMORY: u64 = 256;
+const DEFAULT_MEMORY: u64 = 256;
 /// The name of an input that has none (AFL).
-const USUAL_INPUT: &str = "input";
+const DEFAULT_INPUT: &str = "input";
 
 const KINDS: &[&str] = &["start", "llm", "skill", "knowledge", "condition", "http", "code", "end"];
 const METHODS: &[&str] = &["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
@@ -43,7 +43,7 @@ pub fn read(text: &str) -> (Option<Workflow>, Vec<Diagnostic>) {
 }
 
 /// Something can't be read, and that has been told.
-struct Told;
+struct AlreadyReported;
 
 struct Reader<'t> {
     text: &'t str,
@@ -52,17 +52,17 @@ struct Reader<'t> {
 
 impl Reader<'_> {
     fn workflow(&mut self) -> Option<Workflow> {
-        if self.text.len() > MOST_BYTES {
-            let message = format!("the file has more than {} MiB", MOST_BYTES >> 20);
+        if self.text.len() > MAX_BYTES {
+            let message = format!("the file has more than {} MiB", MAX_BYTES >> 20);
             self.findings.push(rules::TOO_LARGE.at(Span::at(0), message).help("split it"));
             return None;
         }
         let document = match json::parse(self.text) {
             Ok(document) => document,
             Err(error) => {
-                let found =
-                    rules::NOT_JSON.at(error.span, format!("this is no JSON: {}", error.message));
-                self.findings.push(found.help("correct the text at this place"));
+                let found = rules::NOT_JSON
+                    .at(error.span, format!("this is not valid JSON: {}", error.message));
+                self.findings.push(found.help("fix the JSON at this position"));
                 return None;
             }
         };
@@ -70,10 +70,10 @@ impl Reader<'_> {
         let graph = about.get("graph_data").or_else(|| about.get("graphData")).unwrap_or(about);
         let nodes = self.list(graph, "nodes")?;
         let edges = self.list(graph, "edges")?;
-        for (list, most, what) in [(nodes, MOST_NODES, "nodes"), (edges, MOST_EDGES, "edges")] {
+        for (list, most, what) in [(nodes, MAX_NODES, "nodes"), (edges, MAX_EDGES, "edges")] {
             if list.len() > most {
                 let message =
-                    format!("there are {} {what}, and at most {most} are read", list.len());
+                    format!("there are {} {what}, but at most {most} are supported", list.len());
                 self.findings
                     .push(rules::TOO_LARGE.at(graph.span, message).help("split the workflow"));
                 return None;
@@ -97,12 +97,12 @@ impl Reader<'_> {
         match graph.get(key) {
             Some(Json { content: Content::Array(items), .. }) => Some(items),
             Some(other) => {
-                let message = format!("`{key}` is {}, and should be a list", other.kind());
+                let message = format!("`{key}` is {}, expected a list", other.kind());
                 self.findings.push(rules::FIELD_TYPE.at(other.span, message).help("write `[…]`"));
                 None
             }
             None => {
-                let message = format!("there is no list of `{key}`");
+                let message = format!("the list `{key}` is missing");
                 let help = "a workflow is `{\"nodes\": […], \"edges\": […]}`, or that as `graph_data` of a `workflow`";
                 let start = Span::new(graph.span.start as usize, graph.span.start as usize + 1);
                 self.findings.push(rules::FIELD_MISSING.at(start, message).help(help));
@@ -111,19 +111,19 @@ impl Reader<'_> {
         }
     }
 
-    fn nodes(&mut self, list: &[Json], ids: &[&str]) -> Vec<Node> {
+    fn nodes(&mut self, list: &[Json], ids: &[&str]) -> Vec<WorkflowNode> {
         let mut first: HashMap<String, Span> = HashMap::new();
         let mut nodes = Vec::new();
         for node in list {
             let Ok(id) = self.text(node, "id", "a node") else { continue };
             if id.value.is_empty() {
                 let found = rules::FIELD_MISSING.at(id.span, "the `id` of a node is empty");
-                self.findings.push(found.help("give it a name of its own"));
+                self.findings.push(found.help("give it a unique id"));
                 continue;
             }
             if first.contains_key(&id.value) {
-                let message = format!("there is another node `{}`", id.value);
-                let help = "give one of them another id, and its edges with it";
+                let message = format!("another node has the id `{}`", id.value);
+                let help = "change one of the ids, and update its edges";
                 self.findings.push(rules::DUPLICATE_NODE.at(id.span, message).help(help));
                 continue;
             }
@@ -141,12 +141,12 @@ impl Reader<'_> {
             let Ok(task) = self.task(&kind, &data, &whole, ids) else { continue };
             let label = node.get("label").or_else(|| data.get("label"));
             let label = label.and_then(Json::as_str).map(str::to_owned);
-            nodes.push(Node { id: id.value, label, task, place: id.span });
+            nodes.push(WorkflowNode { id: id.value, label, task, place: id.span });
         }
         nodes
     }
 
-    fn edges(&mut self, list: &[Json], nodes: &[Node], ids: &[&str]) -> Vec<Edge> {
+    fn edges(&mut self, list: &[Json], nodes: &[WorkflowNode], ids: &[&str]) -> Vec<Edge> {
         let numbers: HashMap<&str, usize> =
             nodes.iter().enumerate().map(|(number, node)| (node.id.as_str(), number)).collect();
         let mut edges = Vec::new();
@@ -157,7 +157,7 @@ impl Reader<'_> {
                 // A node that could not be read has an error of its own, and its edges none.
                 if found.is_none() && !ids.contains(&id.value.as_str()) {
                     let known = ids.iter().copied();
-                    let message = format!("there is no node `{}`", id.value);
+                    let message = format!("the node `{}` does not exist", id.value);
                     let help = closest(&id.value, known).map_or_else(
                         || "remove the edge, or add the node".to_owned(),
                         |similar| format!("did you mean `{similar}`?"),
@@ -174,7 +174,7 @@ impl Reader<'_> {
                 Some((_, Some("true"))) => Some(true),
                 Some((_, Some("false"))) => Some(false),
                 Some((handle, _)) => {
-                    let message = "an edge of a condition stands for `true` or for `false`";
+                    let message = "an edge of a condition must be for `true` or for `false`";
                     let help = "write `\"sourceHandle\": \"true\"` or `\"false\"`";
                     self.findings.push(rules::UNKNOWN_BRANCH.at(handle.span, message).help(help));
                     continue;
@@ -185,12 +185,18 @@ impl Reader<'_> {
         edges
     }
 
-    fn task(&mut self, kind: &Text, data: &Json, whole: &str, ids: &[&str]) -> Result<Task, Told> {
+    fn task(
+        &mut self,
+        kind: &SourceText,
+        data: &Json,
+        whole: &str,
+        ids: &[&str],
+    ) -> Result<Task, AlreadyReported> {
         Ok(match kind.value.as_str() {
             "start" => {
                 let name = self.optional_text(data, "inputVariable")?;
                 let name = name.filter(|name| !name.value.trim().is_empty());
-                Task::Start { variable: name.map_or(USUAL_INPUT.to_owned(), |it| it.value) }
+                Task::Start { variable: name.map_or(DEFAULT_INPUT.to_owned(), |it| it.value) }
             }
             "llm" => Task::Llm(self.llm(data, ids)?),
             "skill" => Task::Skill(self.skill_use(data, whole, ids)?),
@@ -204,7 +210,7 @@ impl Reader<'_> {
                         let help = "an expression looks like `{{node.output}} === 'yes'`";
                         let found = rules::INVALID_EXPRESSION.at(place, error.message);
                         self.findings.push(found.help(help));
-                        return Err(Told);
+                        return Err(AlreadyReported);
                     }
                 }
             }
@@ -215,7 +221,7 @@ impl Reader<'_> {
                 let name = name.filter(|name| !name.value.trim().is_empty());
                 let output = match name {
                     Some(text) => {
-                        let template = Template::parse(&text.value);
+                        let template = WorkflowTemplate::parse(&text.value);
                         if template.references().next().is_some() {
                             EndOutput::Template(text, template)
                         } else {
@@ -227,20 +233,20 @@ impl Reader<'_> {
                 Task::End { output }
             }
             other => {
-                let message = format!("there are no nodes of type `{other}`");
+                let message = format!("`{other}` is not a node type");
                 let lower = other.to_lowercase();
                 let same = KINDS.iter().copied().find(|kind| *kind == lower);
                 let help = match same.or_else(|| closest(&lower, KINDS.iter().copied())) {
                     Some(similar) => format!("did you mean `{similar}`?"),
-                    None => format!("there are {}", KINDS.join(", ")),
+                    None => format!("the types are {}", KINDS.join(", ")),
                 };
                 self.findings.push(rules::UNKNOWN_NODE_TYPE.at(kind.span, message).help(help));
-                return Err(Told);
+                return Err(AlreadyReported);
             }
         })
     }
 
-    fn llm(&mut self, data: &Json, ids: &[&str]) -> Result<Llm, Told> {
+    fn llm(&mut self, data: &Json, ids: &[&str]) -> Result<LlmNode, AlreadyReported> {
         // Each field is read before the first mistake ends the node, here and below: an author wants to know them all.
         let system = self.optional_text(data, "systemPrompt");
         let skill = self.optional_text(data, "skillName");
@@ -251,8 +257,8 @@ impl Reader<'_> {
         let system = system?.filter(|text| !text.value.trim().is_empty());
         let skill = skill?.filter(|name| !name.value.trim().is_empty());
         let mappings = mappings?;
-        Ok(Llm {
-            system: system.map(|text| (text.clone(), Template::parse(&text.value))),
+        Ok(LlmNode {
+            system: system.map(|text| (text.clone(), WorkflowTemplate::parse(&text.value))),
             temperature: temperature?,
             model: model?.map(|text| text.value).filter(|name| !name.trim().is_empty()),
             skill: skill.map(|name| SkillUse { name, mappings }),
@@ -260,18 +266,27 @@ impl Reader<'_> {
         })
     }
 
-    fn skill_use(&mut self, data: &Json, whole: &str, ids: &[&str]) -> Result<SkillUse, Told> {
+    fn skill_use(
+        &mut self,
+        data: &Json,
+        whole: &str,
+        ids: &[&str],
+    ) -> Result<SkillUse, AlreadyReported> {
         let (name, mappings) = (self.filled(data, "skillName", whole), self.mappings(data, ids));
         Ok(SkillUse { name: name?, mappings: mappings? })
     }
 
-    fn mappings(&mut self, data: &Json, ids: &[&str]) -> Result<Vec<Mapping>, Told> {
+    fn mappings(
+        &mut self,
+        data: &Json,
+        ids: &[&str],
+    ) -> Result<Vec<InputMapping>, AlreadyReported> {
         let Some(given) = data.get("inputMappings") else { return Ok(Vec::new()) };
         if !matches!(given.content, Content::Object(_)) {
             self.wrong_type(given, "inputMappings", "an object");
-            return Err(Told);
+            return Err(AlreadyReported);
         }
-        let mapping = |entry: &json::Entry| Mapping {
+        let mapping = |entry: &json::Entry| InputMapping {
             input: entry.key.clone(),
             input_place: entry.key_span,
             source: source_of(&entry.value, ids),
@@ -280,37 +295,37 @@ impl Reader<'_> {
         Ok(given.entries().iter().map(mapping).collect())
     }
 
-    fn http(&mut self, data: &Json, whole: &str) -> Result<Http, Told> {
+    fn http(&mut self, data: &Json, whole: &str) -> Result<HttpNode, AlreadyReported> {
         let (url, method) = (self.filled(data, "url", whole), self.method(data));
         let (headers, timeout) = (self.texts(data, "headers"), self.seconds(data));
         let path = self.optional_text(data, "responsePath");
         let (url, method, headers) = (url?, method?, headers?);
-        let address = Template::parse(&url.value);
+        let address = WorkflowTemplate::parse(&url.value);
         let starts_right = ["http://", "https://"]
             .iter()
             .any(|start| url.value.trim_start().to_ascii_lowercase().starts_with(start));
         let first_is_reference =
             address.references().next().is_some_and(|(_, span)| span.start == 0);
         if !starts_right && !first_is_reference {
-            let message = format!("`{}` is no address of the web", url.value);
+            let message = format!("`{}` is not a web address", url.value);
             let help = "begin with `https://` or `http://`";
             self.findings.push(rules::INVALID_REQUEST.at(url.span, message).help(help));
         }
         for (name, text, _) in &headers {
             if name.is_empty() || !name.bytes().all(is_header_byte) {
-                let message = format!("`{name}` is no name of a header");
-                let help = "letters, digits and hyphens";
+                let message = format!("`{name}` is not a valid header name");
+                let help = "use letters, digits and hyphens";
                 self.findings.push(rules::INVALID_REQUEST.at(text.span, message).help(help));
             }
         }
         let body = data.get("body").map(|body| match body.as_str() {
-            Some(text) => (self.placed(body, text), HttpBody::Text(Template::parse(text))),
+            Some(text) => (self.placed(body, text), HttpBody::Text(WorkflowTemplate::parse(text))),
             None => (self.placed(body, ""), HttpBody::Json(json_template(body))),
         });
-        let body = body.filter(|(_, body)| *body != HttpBody::Text(Template::default()));
+        let body = body.filter(|(_, body)| *body != HttpBody::Text(WorkflowTemplate::default()));
         let path = path?.filter(|path| !path.value.trim().is_empty());
         if let Some(path) = path.as_ref().filter(|_| method == "HEAD") {
-            let message = "`HEAD` has no answer that `responsePath` could look into";
+            let message = "a response to `HEAD` has no body for `responsePath`";
             let help = "use `GET`, or remove the path";
             self.findings.push(rules::PART_OF_TEXT.at(path.span, message).help(help));
         }
@@ -322,39 +337,43 @@ impl Reader<'_> {
             (path.clone(), segments.collect())
         });
         let url = (url, address);
-        Ok(Http { method, url, headers, body, timeout: timeout?, response_path })
+        Ok(HttpNode { method, url, headers, body, timeout: timeout?, response_path })
     }
 
-    fn method(&mut self, data: &Json) -> Result<String, Told> {
+    fn method(&mut self, data: &Json) -> Result<String, AlreadyReported> {
         let Some(text) = self.optional_text(data, "method")? else { return Ok("GET".to_owned()) };
         let method = text.value.trim().to_uppercase();
         if !METHODS.contains(&method.as_str()) {
             let message = format!("`{}` is not a method", text.value);
-            let help = format!("there are {}", METHODS.join(", "));
+            let help = format!("the methods are {}", METHODS.join(", "));
             self.findings.push(rules::INVALID_REQUEST.at(text.span, message).help(help));
-            return Err(Told);
+            return Err(AlreadyReported);
         }
         Ok(method)
     }
 
-    fn code(&mut self, data: &Json, whole: &str) -> Result<Code, Told> {
+    fn code(&mut self, data: &Json, whole: &str) -> Result<CodeNode, AlreadyReported> {
         let (code, variables) = (self.filled(data, "code", whole), self.texts(data, "env"));
         let timeout = self.seconds(data);
-        let memory = self.whole_number(data, "memoryLimitMb", MEMORY)?.unwrap_or(USUAL_MEMORY);
-        Ok(Code { code: code?, variables: variables?, timeout: timeout?, memory: memory << 20 })
+        let memory = self.whole_number(data, "memoryLimitMb", MEMORY)?.unwrap_or(DEFAULT_MEMORY);
+        Ok(CodeNode { code: code?, variables: variables?, timeout: timeout?, memory: memory << 20 })
     }
 
-    fn seconds(&mut self, data: &Json) -> Result<Duration, Told> {
-        let seconds = self.whole_number(data, "timeoutSeconds", 1..=MOST_SECONDS)?;
-        Ok(Duration::from_secs(seconds.unwrap_or(MOST_SECONDS)))
+    fn seconds(&mut self, data: &Json) -> Result<Duration, AlreadyReported> {
+        let seconds = self.whole_number(data, "timeoutSeconds", 1..=MAX_SECONDS)?;
+        Ok(Duration::from_secs(seconds.unwrap_or(MAX_SECONDS)))
     }
 
     /// An object of texts, numbers and booleans, as templates.
-    fn texts(&mut self, data: &Json, key: &str) -> Result<Vec<(String, Text, Template)>, Told> {
+    fn texts(
+        &mut self,
+        data: &Json,
+        key: &str,
+    ) -> Result<Vec<(String, SourceText, WorkflowTemplate)>, AlreadyReported> {
         let Some(given) = data.get(key) else { return Ok(Vec::new()) };
         if !matches!(given.content, Content::Object(_)) {
             self.wrong_type(given, key, "an object");
-            return Err(Told);
+            return Err(AlreadyReported);
         }
         let mut all = Vec::new();
         for entry in given.entries() {
@@ -363,11 +382,11 @@ impl Reader<'_> {
                 Content::Bool(_) | Content::Number(_) => entry.value.to_value().to_string(),
                 Content::Null => continue,
                 Content::Array(_) | Content::Object(_) => {
-                    self.wrong_type(&entry.value, &entry.key, "a text");
-                    return Err(Told);
+                    self.wrong_type(&entry.value, &entry.key, "a string");
+                    return Err(AlreadyReported);
                 }
             };
-            let template = Template::parse(&value);
+            let template = WorkflowTemplate::parse(&value);
             all.push((entry.key.clone(), self.placed(&entry.value, &value), template));
         }
         Ok(all)
@@ -378,17 +397,17 @@ impl Reader<'_> {
         data: &Json,
         key: &str,
         range: std::ops::RangeInclusive<f64>,
-    ) -> Result<Option<f64>, Told> {
+    ) -> Result<Option<f64>, AlreadyReported> {
         let Some(given) = data.get(key) else { return Ok(None) };
         let Content::Number(number) = &given.content else {
             self.wrong_type(given, key, "a number");
-            return Err(Told);
+            return Err(AlreadyReported);
         };
         match number.as_f64().filter(|number| range.contains(number)) {
             Some(number) => Ok(Some(number)),
             None => {
                 self.out_of_range(given, key, range.start(), range.end());
-                Err(Told)
+                Err(AlreadyReported)
             }
         }
     }
@@ -398,17 +417,17 @@ impl Reader<'_> {
         data: &Json,
         key: &str,
         range: std::ops::RangeInclusive<u64>,
-    ) -> Result<Option<u64>, Told> {
+    ) -> Result<Option<u64>, AlreadyReported> {
         let Some(given) = data.get(key) else { return Ok(None) };
         let Content::Number(number) = &given.content else {
             self.wrong_type(given, key, "a whole number");
-            return Err(Told);
+            return Err(AlreadyReported);
         };
         match number.as_u64().filter(|number| range.contains(number)) {
             Some(number) => Ok(Some(number)),
             None => {
                 self.out_of_range(given, key, range.start(), range.end());
-                Err(Told)
+                Err(AlreadyReported)
             }
         }
     }
@@ -421,66 +440,79 @@ impl Reader<'_> {
         most: &impl ToString,
     ) {
         let (least, most) = (least.to_string(), most.to_string());
-        let message =
-            format!("`{key}` is {}, and should be from {least} to {most}", given.to_value());
+        let message = format!("`{key}` is {}, expected {least} to {most}", given.to_value());
         let help = format!("write a number from {least} to {most}");
         self.findings.push(rules::FIELD_RANGE.at(given.span, message).help(help));
     }
 
-    fn flag(&mut self, data: &Json, key: &str) -> Result<bool, Told> {
+    fn flag(&mut self, data: &Json, key: &str) -> Result<bool, AlreadyReported> {
         match data.get(key).map(|given| (given, &given.content)) {
             None => Ok(false),
             Some((_, Content::Bool(value))) => Ok(*value),
             Some((given, _)) => {
                 self.wrong_type(given, key, "a boolean");
-                Err(Told)
+                Err(AlreadyReported)
             }
         }
     }
 
     /// A text that has to be there and hold something.
-    fn filled(&mut self, data: &Json, key: &str, whole: &str) -> Result<Text, Told> {
+    fn filled(
+        &mut self,
+        data: &Json,
+        key: &str,
+        whole: &str,
+    ) -> Result<SourceText, AlreadyReported> {
         let text = self.text(data, key, whole)?;
         if text.value.trim().is_empty() {
             let found =
                 rules::FIELD_MISSING.at(text.span, format!("the `{key}` of {whole} is empty"));
             self.findings.push(found.help(format!("give it a `{key}`")));
-            return Err(Told);
+            return Err(AlreadyReported);
         }
         Ok(text)
     }
 
     /// A text that has to be there.
-    fn text(&mut self, object: &Json, key: &str, whole: &str) -> Result<Text, Told> {
+    fn text(
+        &mut self,
+        object: &Json,
+        key: &str,
+        whole: &str,
+    ) -> Result<SourceText, AlreadyReported> {
         let text = self.optional_text(object, key)?;
         if text.is_none() {
             let found = rules::FIELD_MISSING.at(object.span, format!("{whole} has no `{key}`"));
             self.findings.push(found.help(format!("add `\"{key}\": \"…\"`")));
         }
-        text.ok_or(Told)
+        text.ok_or(AlreadyReported)
     }
 
-    fn optional_text(&mut self, object: &Json, key: &str) -> Result<Option<Text>, Told> {
+    fn optional_text(
+        &mut self,
+        object: &Json,
+        key: &str,
+    ) -> Result<Option<SourceText>, AlreadyReported> {
         match object.get(key).map(|given| (given, given.as_str())) {
             None => Ok(None),
             Some((given, Some(text))) => Ok(Some(self.placed(given, text))),
             Some((given, None)) => {
-                self.wrong_type(given, key, "a text");
-                Err(Told)
+                self.wrong_type(given, key, "a string");
+                Err(AlreadyReported)
             }
         }
     }
 
     fn wrong_type(&mut self, given: &Json, key: &str, expected: &str) {
-        let message = format!("`{key}` is {}, and should be {expected}", given.kind());
+        let message = format!("`{key}` is {}, expected {expected}", given.kind());
         self.findings
             .push(rules::FIELD_TYPE.at(given.span, message).help(format!("write {expected}")));
     }
 
-    fn placed(&self, json: &Json, value: &str) -> Text {
+    fn placed(&self, json: &Json, value: &str) -> SourceText {
         let written = json.span.slice(self.text);
         let verbatim = written.len() == value.len() + 2 && written[1..].starts_with(value);
-        Text { value: value.to_owned(), span: json.span, verbatim }
+        SourceText { value: value.to_owned(), span: json.span, verbatim }
     }
 }
 
@@ -488,14 +520,14 @@ impl Reader<'_> {
 /// were left out, which the reference implementation allows; any other text means itself.
 fn source_of(value: &Json, ids: &[&str]) -> MappingSource {
     let Some(text) = value.as_str() else { return MappingSource::Literal(value.to_value()) };
-    let template = Template::parse(text);
+    let template = WorkflowTemplate::parse(text);
     if template.references().next().is_some() {
         return MappingSource::Template(template);
     }
     if ids.contains(&text) {
-        return MappingSource::Node(Reference { segments: vec![text.to_owned()] });
+        return MappingSource::Node(ValueReference { segments: vec![text.to_owned()] });
     }
-    match Reference::parse(text) {
+    match ValueReference::parse(text) {
         Some(reference)
             if ids.contains(&reference.root())
                 && reference.segments.get(1).is_some_and(|it| it == "output") =>
@@ -511,7 +543,7 @@ fn json_template(json: &Json) -> JsonTemplate {
         Content::Null | Content::Bool(_) | Content::Number(_) => {
             JsonTemplate::Value(json.to_value())
         }
-        Content::String(text) => JsonTemplate::Text(Template::parse(text)),
+        Content::String(text) => JsonTemplate::Text(WorkflowTemplate::parse(text)),
         Content::Array(items) => JsonTemplate::List(items.iter().map(json_template).collect()),
         Content::Object(entries) => JsonTemplate::Object(
             entries.iter().map(|entry| (entry.key.clone(), json_template(&entry.value))).collect(),

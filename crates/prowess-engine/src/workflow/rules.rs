@@ -12,6 +12,7 @@ macro_rules! rules {
             strict: Severity::$severity,
             since: "0.1.0",
             page: concat!($($doc, "\n"),+),
+            sections: &[],
             check: None,
         };)+
 

@@ -1,6 +1,7 @@
 //! Runs a workflow: starts what is ready, writes down what has ended, and tells what happens.
 //!
-//! All nodes live in one future, which is `Send`; what blocks (tools, programs, the disk) is on the blocking pool.
+//! All nodes live in one future, which is `Send`; what blocks is on other threads: the disk on the blocking
+//! pool, tools and programs where the [`NodeExecutor`] says.
 //! When a node fails no other one starts, and those that run are waited for: what they have done is written down and not
 //! done again by `resume`.
 
@@ -19,21 +20,22 @@ use prowess_proxy::{Fetcher, SystemResolver, UpstreamRoots};
 use serde_json::{Map, Value};
 use tracing::Instrument as _;
 
-use super::graph::{EndOutput, Node, Task, Workflow};
+use super::executor::NodeExecutor;
+use super::graph::{EndOutput, Task, Workflow, WorkflowNode};
 use super::node::{Failure, Step, blocking, tool};
-use super::schedule::{Schedule, State};
-use super::scope::{Input, Scope};
+use super::schedule::{NodeState, Schedule};
+use super::scope::{Input, ValueScope};
 use super::store::OpenRun;
 use crate::approver::AsyncApprover;
-use crate::decision::{Consent, Engine, ReadyRun, Verdict};
+use crate::decision::{Consent, Engine, ReadyRun, RunDecision};
 use crate::handle::ToolHandle;
 use crate::loaded::SkillResolver;
 use crate::pending::PendingRun;
 use crate::prompt::Sink;
-use crate::run::Cancel;
+use crate::run::CancellationToken;
 
 /// Who knows models by their names.
-pub trait Models: Send + Sync {
+pub trait ModelLookup: Send + Sync {
     /// The model of this name, or the one that is meant when nobody names one.
     fn model(&self, name: Option<&str>) -> Result<Arc<dyn Model>, ModelError>;
 }
@@ -44,7 +46,7 @@ pub struct WorkflowContext {
     /// What runs of tools share. Its Python workers serve all nodes.
     pub engine: Engine,
     /// The models.
-    pub models: Arc<dyn Models>,
+    pub models: Arc<dyn ModelLookup>,
     /// Where knowledge bases are looked up.
     pub retriever: Option<Arc<dyn Retriever>>,
     /// Finds skills.
@@ -58,21 +60,23 @@ pub struct WorkflowContext {
     /// What was said before the workflow, oldest first.
     pub history: Arc<[Message]>,
     /// Ends it early.
-    pub cancel: Cancel,
+    pub cancel: CancellationToken,
     /// Bounds.
-    pub limits: Limits,
+    pub limits: WorkflowLimits,
+    /// Where tools and programs run.
+    pub executor: NodeExecutor,
 }
 
 /// Bounds of a workflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct WorkflowLimits {
     /// Nodes that run at a time.
     pub parallel: usize,
     /// How long a model may take for one node.
     pub prompt: Duration,
 }
 
-impl Limits {
+impl WorkflowLimits {
     /// Eight nodes, and three minutes as in a chat (AFL §7.2).
     pub const USUAL: Self = Self { parallel: 8, prompt: crate::chat::CHAT_LIMIT };
 }
@@ -84,7 +88,7 @@ pub fn public_fetcher() -> Fetcher {
 
 /// How a workflow ended.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ended {
+pub struct WorkflowOutcome {
     /// The result, or what went wrong.
     pub result: Result<Value, String>,
     /// The results of all ends that were reached, by name.
@@ -95,7 +99,7 @@ pub struct Ended {
     pub exit_code: i32,
 }
 
-/// Runs a workflow that was checked, from where the run stands. Events end with [`WorkflowEvent::Complete`] or
+/// Runs a workflow that was checked, from where the run stands, on the caller's task. Events end with [`WorkflowEvent::Complete`] or
 /// [`WorkflowEvent::Error`].
 pub async fn run(
     workflow: &Workflow,
@@ -103,11 +107,11 @@ pub async fn run(
     context: &WorkflowContext,
     approver: &mut dyn AsyncApprover,
     sink: &mut Sink<'_>,
-) -> Ended {
+) -> WorkflowOutcome {
     let id = open.id.as_str().to_owned();
-    let teller = Teller { sink: Mutex::new(sink) };
+    let teller = EventReporter { sink: Mutex::new(sink) };
     teller.workflow(WorkflowEvent::Start { run: id.clone(), name: workflow.name.clone() });
-    let scope = Scope::new(open.record.inputs.clone());
+    let scope = ValueScope::new(open.record.inputs.clone());
     let (schedule, skipped) = Schedule::new(workflow);
     let tools = ToolHandles::default();
     let mut running =
@@ -130,11 +134,11 @@ pub async fn run(
 }
 
 /// Whom events are told. Nodes tell at the same time, one at a time.
-pub(crate) struct Teller<'t, 's> {
+pub(crate) struct EventReporter<'t, 's> {
     sink: Mutex<&'t mut Sink<'s>>,
 }
 
-impl Teller<'_, '_> {
+impl EventReporter<'_, '_> {
     fn workflow(&self, event: WorkflowEvent) {
         (self.sink.lock().unwrap_or_else(PoisonError::into_inner))(&Event::Workflow(event));
     }
@@ -173,9 +177,9 @@ type Work<'r> = Pin<Box<dyn Future<Output = (usize, Result<Value, Failure>)> + S
 struct WorkflowRun<'e, 't, 's> {
     workflow: &'e Workflow,
     context: &'e WorkflowContext,
-    teller: &'e Teller<'t, 's>,
+    teller: &'e EventReporter<'t, 's>,
     schedule: Schedule<'e>,
-    scope: Scope,
+    scope: ValueScope,
     tools: ToolHandles,
     /// The first one counts.
     failure: Option<(String, Failure)>,
@@ -194,10 +198,10 @@ impl<'e> WorkflowRun<'e, '_, '_> {
             {
                 self.schedule.start(number);
                 match self.begin(number, open).await {
-                    Begun::Running(work) => running.push(work),
-                    Begun::Done(result) => self.finish(number, result, open).await,
-                    Begun::Restored(output) => self.restore(number, output),
-                    Begun::Asks(pending) => asking.push((number, pending)),
+                    NodeStart::Running(work) => running.push(work),
+                    NodeStart::Done(result) => self.finish(number, result, open).await,
+                    NodeStart::Restored(output) => self.restore(number, output),
+                    NodeStart::Asks(pending) => asking.push((number, pending)),
                 }
             }
             if let Some((number, result)) = running.next().await {
@@ -230,9 +234,9 @@ impl<'e> WorkflowRun<'e, '_, '_> {
     ) -> Result<ReadyRun, Failure> {
         let consent = self.context.consent;
         match blocking(move || pending.reconsider(consent)).await?? {
-            Verdict::Ready(ready) => Ok(ready),
-            Verdict::Denied(denied) => Err(crate::error::RunError::Denied(denied).into()),
-            Verdict::Ask(pending) => {
+            RunDecision::Ready(ready) => Ok(ready),
+            RunDecision::Denied(denied) => Err(crate::error::RunError::Denied(denied).into()),
+            RunDecision::Ask(pending) => {
                 let reply = tokio::select! {
                     biased;
                     () = self.context.cancel.cancelled() => {
@@ -269,16 +273,16 @@ impl<'e> WorkflowRun<'e, '_, '_> {
     }
 
     /// Starts a node, or does what takes no time.
-    async fn begin(&mut self, number: usize, open: &OpenRun) -> Begun<'e> {
-        let node: &'e Node = &self.workflow.nodes[number];
+    async fn begin(&mut self, number: usize, open: &OpenRun) -> NodeStart<'e> {
+        let node: &'e WorkflowNode = &self.workflow.nodes[number];
         if let Some(output) = open.output(&node.id) {
-            return Begun::Restored(output.clone());
+            return NodeStart::Restored(output.clone());
         }
         let input = self.input(number);
         let done = match &node.task {
             Task::Start { variable } => {
                 let value = self.scope.input(variable).cloned();
-                value.ok_or_else(|| Failure::new(format!("there is no input `{variable}`")))
+                value.ok_or_else(|| Failure::new(format!("the input `{variable}` has no value")))
             }
             Task::Condition { expression, .. } => Ok(expression.holds(&self.scope).into()),
             Task::End { output } => Ok(match output {
@@ -294,27 +298,27 @@ impl<'e> WorkflowRun<'e, '_, '_> {
             Task::Skill(used) => {
                 let step = tool::decide(used, &input, &self.scope, self.context, &self.tools).await;
                 return match step {
-                    Ok(Step::Prompt) => Begun::Running(self.run_node(number, input)),
-                    Ok(Step::Tool(Verdict::Ready(ready))) => {
-                        Begun::Running(self.run_tool(number, ready))
+                    Ok(Step::Prompt) => NodeStart::Running(self.run_node(number, input)),
+                    Ok(Step::Tool(RunDecision::Ready(ready))) => {
+                        NodeStart::Running(self.run_tool(number, ready))
                     }
-                    Ok(Step::Tool(Verdict::Ask(pending))) => Begun::Asks(pending),
-                    Ok(Step::Tool(Verdict::Denied(denied))) => {
+                    Ok(Step::Tool(RunDecision::Ask(pending))) => NodeStart::Asks(pending),
+                    Ok(Step::Tool(RunDecision::Denied(denied))) => {
                         self.tell_started(number);
-                        Begun::Done(Err(crate::error::RunError::Denied(denied).into()))
+                        NodeStart::Done(Err(crate::error::RunError::Denied(denied).into()))
                     }
                     Err(failure) => {
                         self.tell_started(number);
-                        Begun::Done(Err(failure))
+                        NodeStart::Done(Err(failure))
                     }
                 };
             }
             Task::Llm(_) | Task::Knowledge { .. } | Task::Http(_) | Task::Code(_) => {
-                return Begun::Running(self.run_node(number, input));
+                return NodeStart::Running(self.run_node(number, input));
             }
         };
         self.tell_started(number);
-        Begun::Done(done)
+        NodeStart::Done(done)
     }
 
     /// What the live parents of a node hand on.
@@ -329,12 +333,12 @@ impl<'e> WorkflowRun<'e, '_, '_> {
 
     /// A condition hands on what it was given: its own output is for templates, and no text for a model.
     fn handed(&self, number: usize) -> Arc<Value> {
-        use super::template::{Lookup as _, Reference};
+        use super::template::{Lookup as _, ValueReference};
         let node = &self.workflow.nodes[number];
         if matches!(node.task, Task::Condition { .. }) {
             return Arc::new(self.input(number).value);
         }
-        let reference = Reference { segments: vec![node.id.clone(), "output".to_owned()] };
+        let reference = ValueReference { segments: vec![node.id.clone(), "output".to_owned()] };
         Arc::new(self.scope.value(&reference).cloned().unwrap_or_default())
     }
 
@@ -392,11 +396,11 @@ impl<'e> WorkflowRun<'e, '_, '_> {
         }
     }
 
-    async fn ended(&self, open: &OpenRun) -> Ended {
+    async fn ended(&self, open: &OpenRun) -> WorkflowOutcome {
         let resume = Remedy::ResumeRun(open.id.as_str().to_owned());
         let failed = |error: String, mut remedies: Vec<Remedy>, exit_code| {
             remedies.push(resume.clone());
-            Ended { result: Err(error), outputs: Map::new(), remedies, exit_code }
+            WorkflowOutcome { result: Err(error), outputs: Map::new(), remedies, exit_code }
         };
         let cancel = &self.context.cancel;
         if cancel.is_cancelled() {
@@ -423,7 +427,9 @@ impl<'e> WorkflowRun<'e, '_, '_> {
             written.map(|()| output).map_err(failed)
         });
         match written.await.and_then(|written| written) {
-            Ok(output) => Ended { result: Ok(output), outputs, remedies: Vec::new(), exit_code: 0 },
+            Ok(output) => {
+                WorkflowOutcome { result: Ok(output), outputs, remedies: Vec::new(), exit_code: 0 }
+            }
             Err(failure) => failed(failure.message, failure.remedies, 1),
         }
     }
@@ -433,7 +439,7 @@ impl<'e> WorkflowRun<'e, '_, '_> {
         let mut outputs = Map::new();
         for (number, node) in self.workflow.nodes.iter().enumerate() {
             let Task::End { output } = &node.task else { continue };
-            if self.schedule.state(number) != State::Complete {
+            if self.schedule.state(number) != NodeState::Complete {
                 continue;
             }
             let name = match output {
@@ -447,12 +453,12 @@ impl<'e> WorkflowRun<'e, '_, '_> {
 }
 
 /// The span of a node at work.
-fn span(node: &Node) -> tracing::Span {
+fn span(node: &WorkflowNode) -> tracing::Span {
     tracing::info_span!("workflow_node", node = %node.id, kind = node.task.kind())
 }
 
 /// What became of a node that was started.
-enum Begun<'e> {
+enum NodeStart<'e> {
     Running(Work<'e>),
     Done(Result<Value, Failure>),
     /// It has run before.

@@ -8,7 +8,7 @@ use super::graph::{Task, Workflow};
 
 /// Where a node stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum NodeState {
     /// Something before it is undecided.
     Waiting,
     /// It may run.
@@ -22,7 +22,7 @@ pub enum State {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum EdgeState {
     Undecided,
     Live,
     Dead,
@@ -32,8 +32,8 @@ enum Way {
 #[derive(Clone, Debug)]
 pub struct Schedule<'w> {
     workflow: &'w Workflow,
-    states: Vec<State>,
-    ways: Vec<Way>,
+    states: Vec<NodeState>,
+    ways: Vec<EdgeState>,
     into: Vec<Vec<usize>>,
     out: Vec<Vec<usize>>,
 }
@@ -49,15 +49,15 @@ impl<'w> Schedule<'w> {
         }
         let mut schedule = Self {
             workflow,
-            states: vec![State::Waiting; workflow.nodes.len()],
-            ways: vec![Way::Undecided; workflow.edges.len()],
+            states: vec![NodeState::Waiting; workflow.nodes.len()],
+            ways: vec![EdgeState::Undecided; workflow.edges.len()],
             into,
             out,
         };
         let mut skipped = Vec::new();
         for (number, node) in workflow.nodes.iter().enumerate() {
             match &node.task {
-                Task::Start { .. } => schedule.states[number] = State::Ready,
+                Task::Start { .. } => schedule.states[number] = NodeState::Ready,
                 _ if schedule.into[number].is_empty() => schedule.skip(number, &mut skipped),
                 _ => {}
             }
@@ -66,36 +66,36 @@ impl<'w> Schedule<'w> {
     }
 
     /// Where a node stands.
-    pub fn state(&self, node: usize) -> State {
+    pub fn state(&self, node: usize) -> NodeState {
         self.states[node]
     }
 
     /// The first node that may run, in the order of the file.
     pub fn next_ready(&self) -> Option<usize> {
-        self.states.iter().position(|state| *state == State::Ready)
+        self.states.iter().position(|state| *state == NodeState::Ready)
     }
 
     /// How many nodes run.
     pub fn running(&self) -> usize {
-        self.states.iter().filter(|state| **state == State::Running).count()
+        self.states.iter().filter(|state| **state == NodeState::Running).count()
     }
 
     /// A node that is ready runs now.
     pub fn start(&mut self, node: usize) {
-        debug_assert_eq!(self.states[node], State::Ready);
-        self.states[node] = State::Running;
+        debug_assert_eq!(self.states[node], NodeState::Ready);
+        self.states[node] = NodeState::Running;
     }
 
     /// A node has run; a condition with this answer. The nodes that are skipped by that, in the order of the file.
     pub fn complete(&mut self, node: usize, answer: Option<bool>) -> Vec<usize> {
-        self.states[node] = State::Complete;
+        self.states[node] = NodeState::Complete;
         let mut skipped = Vec::new();
         for edge in self.out[node].clone() {
             let taken = match (self.workflow.edges[edge].branch, answer) {
                 (Some(branch), Some(answer)) => branch == answer,
                 _ => true,
             };
-            self.ways[edge] = if taken { Way::Live } else { Way::Dead };
+            self.ways[edge] = if taken { EdgeState::Live } else { EdgeState::Dead };
             self.settle(self.workflow.edges[edge].target, &mut skipped);
         }
         skipped.sort_unstable();
@@ -107,7 +107,7 @@ impl<'w> Schedule<'w> {
         let mut parents = Vec::new();
         for edge in &self.into[node] {
             let parent = self.workflow.edges[*edge].source;
-            if self.ways[*edge] == Way::Live && !parents.contains(&parent) {
+            if self.ways[*edge] == EdgeState::Live && !parents.contains(&parent) {
                 parents.push(parent);
             }
         }
@@ -115,20 +115,20 @@ impl<'w> Schedule<'w> {
     }
 
     fn settle(&mut self, node: usize, skipped: &mut Vec<usize>) {
-        if self.states[node] != State::Waiting {
+        if self.states[node] != NodeState::Waiting {
             return;
         }
         let ways = self.into[node].iter().map(|edge| self.ways[*edge]);
         let (mut live, mut undecided) = (false, false);
         for way in ways {
-            live |= way == Way::Live;
-            undecided |= way == Way::Undecided;
+            live |= way == EdgeState::Live;
+            undecided |= way == EdgeState::Undecided;
         }
         if undecided {
             return;
         }
         if live {
-            self.states[node] = State::Ready;
+            self.states[node] = NodeState::Ready;
         } else {
             self.skip(node, skipped);
         }
@@ -138,21 +138,23 @@ impl<'w> Schedule<'w> {
     fn skip(&mut self, node: usize, skipped: &mut Vec<usize>) {
         let mut open = vec![node];
         while let Some(node) = open.pop() {
-            if self.states[node] != State::Waiting {
+            if self.states[node] != NodeState::Waiting {
                 continue;
             }
-            self.states[node] = State::Skipped;
+            self.states[node] = NodeState::Skipped;
             skipped.push(node);
             for edge in self.out[node].clone() {
-                self.ways[edge] = Way::Dead;
+                self.ways[edge] = EdgeState::Dead;
                 let target = self.workflow.edges[edge].target;
                 let ways = self.into[target].iter().map(|edge| self.ways[*edge]);
-                let decided: Vec<Way> = ways.collect();
-                if self.states[target] != State::Waiting || decided.contains(&Way::Undecided) {
+                let decided: Vec<EdgeState> = ways.collect();
+                if self.states[target] != NodeState::Waiting
+                    || decided.contains(&EdgeState::Undecided)
+                {
                     continue;
                 }
-                if decided.contains(&Way::Live) {
-                    self.states[target] = State::Ready;
+                if decided.contains(&EdgeState::Live) {
+                    self.states[target] = NodeState::Ready;
                 } else {
                     open.push(target);
                 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::graph::Workflow;
-use super::template::{Lookup, Reference, part_of, text_of};
+use super::template::{Lookup, ValueReference, part_of, text_of};
 use prowess_core::Remedy;
 use prowess_format::text::closest;
 
@@ -15,12 +15,12 @@ const INPUT: &str = "input";
 
 /// Everything that has a value now. Cheap to copy, because each running node has its own.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Scope {
+pub(crate) struct ValueScope {
     outputs: HashMap<String, Arc<Value>>,
     inputs: Arc<Map<String, Value>>,
 }
 
-impl Scope {
+impl ValueScope {
     pub(crate) fn new(inputs: Map<String, Value>) -> Self {
         Self { outputs: HashMap::new(), inputs: Arc::new(inputs) }
     }
@@ -38,8 +38,8 @@ impl Scope {
     }
 }
 
-impl Lookup for Scope {
-    fn value(&self, reference: &Reference) -> Option<&Value> {
+impl Lookup for ValueScope {
+    fn value(&self, reference: &ValueReference) -> Option<&Value> {
         let (root, rest) = reference.segments.split_first()?;
         let of_node = match rest {
             [] => self.outputs.get(root).map(|output| (output, rest)),

@@ -1,7 +1,7 @@
 //! What a node runs of a skill, and what it gives it (AFL §7.3).
 
 use prowess_format::render::parse_input;
-use prowess_format::skill::{Kind, Parameter, Skill, Tool};
+use prowess_format::skill::{Parameter, Skill, SkillKind, Tool};
 use prowess_format::text::closest;
 use serde_json::{Map, Value};
 
@@ -11,7 +11,7 @@ use crate::loaded::LoadedSkill;
 
 /// What is to be run of a skill.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Part<'s> {
+pub(crate) enum SkillPart<'s> {
     /// Its text.
     Prompt(&'s Skill),
     /// One of its tools.
@@ -20,43 +20,43 @@ pub(crate) enum Part<'s> {
 
 /// Why nothing of a skill can be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Unusable {
+pub(crate) struct SkillPartError {
     pub(crate) message: String,
     pub(crate) hint: String,
 }
 
-impl<'s> Part<'s> {
+impl<'s> SkillPart<'s> {
     /// What `skill/tool`, or `skill` alone, means.
-    pub(crate) fn of(found: &'s LoadedSkill, tool: Option<&str>) -> Result<Self, Unusable> {
+    pub(crate) fn of(found: &'s LoadedSkill, tool: Option<&str>) -> Result<Self, SkillPartError> {
         let (skill, name) = (&found.skill, &found.name);
         let names: Vec<&str> = skill.tools.iter().map(|tool| tool.name.as_str()).collect();
         let list =
             || names.iter().map(|it| format!("`{name}/{it}`")).collect::<Vec<_>>().join(", ");
         if let Some(tool) = tool {
-            return skill.tool(tool).map(Part::Tool).ok_or_else(|| Unusable {
+            return skill.tool(tool).map(SkillPart::Tool).ok_or_else(|| SkillPartError {
                 message: format!("`{name}` has no tool `{tool}`"),
                 hint: match closest(tool, names.iter().copied()) {
                     Some(similar) => format!("did you mean `{name}/{similar}`?"),
                     None if names.is_empty() => format!("it has no tools: write `{name}`"),
-                    None => format!("there are {}", list()),
+                    None => format!("its tools are {}", list()),
                 },
             });
         }
         match (skill.kind, skill.tools.as_slice()) {
-            (Kind::Tools, [only]) => Ok(Part::Tool(only)),
-            (Kind::Tools, [_, _, ..]) => Err(Unusable {
+            (SkillKind::Tools, [only]) => Ok(SkillPart::Tool(only)),
+            (SkillKind::Tools, [_, _, ..]) => Err(SkillPartError {
                 message: format!("`{name}` has several tools"),
                 hint: format!("name one: {}", list()),
             }),
-            _ => Ok(Part::Prompt(skill)),
+            _ => Ok(SkillPart::Prompt(skill)),
         }
     }
 
     /// What it can be given.
     pub(crate) fn parameters(self) -> &'s [Parameter] {
         match self {
-            Part::Prompt(skill) => &skill.inputs,
-            Part::Tool(tool) => &tool.parameters,
+            SkillPart::Prompt(skill) => &skill.inputs,
+            SkillPart::Tool(tool) => &tool.parameters,
         }
     }
 

@@ -12,21 +12,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use prowess_core::Remedy;
+use prowess_files::atomic::{self, MAX_SMALL_FILE_BYTES, WriteOptions};
 use prowess_files::lock_file;
 use prowess_files::private::private_folder;
-use prowess_files::whole::{self, MOST_SMALL_BYTES, WriteOptions};
 use serde_json::{Map, Value, json};
 
-use crate::world::State;
+use crate::world::StateFolders;
 
 /// The version of the files.
 const VERSION: u64 = 1;
 /// What of a workflow's name is in the name of a run.
-const MOST_NAME: usize = 32;
+const MAX_NAME: usize = 32;
 /// Letters and digits that make a run's name its own.
 const RANDOM: usize = 8;
 /// Runs that have ended well and are kept: enough to look back.
-const MOST_ENDED: usize = 100;
+const MAX_ENDED: usize = 100;
 /// Written when a run has ended well.
 const ENDED: &str = "ended.json";
 
@@ -42,7 +42,7 @@ pub trait RunStore: Send + Sync {
     fn open(&self, id: &str) -> Result<OpenRun, RunStoreError>;
 
     /// All runs, the latest first.
-    fn list(&self) -> Result<Vec<KeptRun>, RunStoreError>;
+    fn list(&self) -> Result<Vec<StoredRun>, RunStoreError>;
 }
 
 /// Where one run records what its nodes have produced.
@@ -62,7 +62,7 @@ pub struct FileRuns {
 
 /// The name of a run: one safe part of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RunId(String);
+pub struct StoredRunId(String);
 
 /// What a run was started with.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,7 +78,7 @@ pub struct RunRecord {
 /// A run that nobody else is working on.
 pub struct OpenRun {
     /// Its name.
-    pub id: RunId,
+    pub id: StoredRunId,
     /// What it was started with.
     pub record: RunRecord,
     /// Outputs of nodes that have ended, by their ids.
@@ -98,13 +98,13 @@ struct FileJournal {
 
 /// A run as a list shows it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct KeptRun {
+pub struct StoredRun {
     /// Its name.
-    pub id: RunId,
+    pub id: StoredRunId,
     /// What it was started with.
     pub record: RunRecord,
     /// Whether it can be resumed.
-    pub state: RunState,
+    pub state: StoredRunState,
     /// How many nodes have ended.
     pub ended_nodes: usize,
     /// When something was last written down.
@@ -113,7 +113,7 @@ pub struct KeptRun {
 
 /// How far a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RunState {
+pub enum StoredRunState {
     /// A process is at work on it.
     Running,
     /// It was stopped, or a node failed: it can go on.
@@ -129,7 +129,7 @@ pub enum RunStoreError {
     #[error("there is no run `{0}`")]
     NotThere(String),
     /// Another process works on it.
-    #[error("the run `{0}` is still going on")]
+    #[error("the run `{0}` is still running")]
     Busy(String),
     /// Its files are not what was written.
     #[error("`{}` can't be used: {reason}", .path.display())]
@@ -140,7 +140,7 @@ pub enum RunStoreError {
         reason: String,
     },
     /// The disk.
-    #[error("cannot write down the run in `{}`: {source}", .path.display())]
+    #[error("cannot record the run in `{}`: {source}", .path.display())]
     Disk {
         /// The file or folder.
         path: PathBuf,
@@ -157,14 +157,15 @@ impl RunStoreError {
             RunStoreError::NotThere(_) => Remedy::ListRuns,
             RunStoreError::Busy(_) => advice("wait for it, or cancel it first"),
             RunStoreError::Broken { .. } => advice("start the workflow again"),
-            RunStoreError::Disk { path, .. } => {
-                advice(&format!("make room or check the permissions of `{}`", path.display()))
-            }
+            RunStoreError::Disk { path, .. } => advice(&format!(
+                "free some space, or check the permissions of `{}`",
+                path.display()
+            )),
         }
     }
 }
 
-impl RunId {
+impl StoredRunId {
     /// The name, if it is one.
     pub fn parse(text: &str) -> Option<Self> {
         let fine = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
@@ -187,7 +188,7 @@ impl RunStore for FileRuns {
             |it: char| if it.is_ascii_alphanumeric() { it.to_ascii_lowercase() } else { '-' };
         let words: String = name.chars().map(plain).collect();
         let words: Vec<&str> = words.split('-').filter(|word| !word.is_empty()).collect();
-        let name: String = words.join("-").chars().take(MOST_NAME).collect();
+        let name: String = words.join("-").chars().take(MAX_NAME).collect();
         let prefix = if name.is_empty() { "run-".to_owned() } else { format!("{name}-") };
         let mut builder = tempfile::Builder::new();
         builder.prefix(&prefix).rand_bytes(RANDOM);
@@ -199,7 +200,7 @@ impl RunStore for FileRuns {
         // Nobody else has its name.
         let folder = builder.tempdir_in(&self.folder).map_err(disk)?.keep();
         let id = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let id = RunId(id);
+        let id = StoredRunId(id);
         let lock = locked(&folder, &id)?;
         let text = json!({
             "version": VERSION,
@@ -208,15 +209,15 @@ impl RunStore for FileRuns {
             "settings": record.settings,
         });
         let path = folder.join("run.json");
-        whole::write(&path, text.to_string().as_bytes(), WriteOptions::PRIVATE)
-            .and_then(|()| whole::sync_folder(&self.folder))
+        atomic::write(&path, text.to_string().as_bytes(), WriteOptions::PRIVATE)
+            .and_then(|()| atomic::sync_folder(&self.folder))
             .map_err(|source| RunStoreError::Disk { path, source })?;
         let journal = FileJournal { folder, _lock: lock };
         Ok(OpenRun::new(id, record, HashMap::new(), journal))
     }
 
     fn open(&self, id: &str) -> Result<OpenRun, RunStoreError> {
-        let id = RunId::parse(id).ok_or_else(|| RunStoreError::NotThere(id.to_owned()))?;
+        let id = StoredRunId::parse(id).ok_or_else(|| RunStoreError::NotThere(id.to_owned()))?;
         let folder = self.folder.join(id.as_str());
         if !folder.join("run.json").is_file() {
             return Err(RunStoreError::NotThere(id.0));
@@ -240,16 +241,16 @@ impl RunStore for FileRuns {
     }
 
     /// What can't be read is left out: it can't be resumed either.
-    fn list(&self) -> Result<Vec<KeptRun>, RunStoreError> {
+    fn list(&self) -> Result<Vec<StoredRun>, RunStoreError> {
         let entries = match std::fs::read_dir(&self.folder) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(source) => return Err(RunStoreError::Disk { path: self.folder.clone(), source }),
         };
-        let mut runs: Vec<KeptRun> = entries
+        let mut runs: Vec<StoredRun> = entries
             .flatten()
             .filter_map(|entry| {
-                kept(RunId::parse(&entry.file_name().to_string_lossy())?, &entry.path())
+                kept(StoredRunId::parse(&entry.file_name().to_string_lossy())?, &entry.path())
             })
             .collect();
         runs.sort_by(|one, other| {
@@ -261,7 +262,7 @@ impl RunStore for FileRuns {
 
 impl FileRuns {
     /// The runs of a user.
-    pub fn of(state: &State) -> Self {
+    pub fn of(state: &StateFolders) -> Self {
         Self { folder: state.data.join("runs") }
     }
 
@@ -276,7 +277,7 @@ impl FileRuns {
             })
             .collect();
         ended.sort();
-        let too_many = ended.len().saturating_sub(MOST_ENDED - 1);
+        let too_many = ended.len().saturating_sub(MAX_ENDED - 1);
         for (_, path) in ended.drain(..too_many) {
             let _ = std::fs::remove_dir_all(path);
         }
@@ -286,7 +287,7 @@ impl FileRuns {
 impl OpenRun {
     /// A run with the outputs of its nodes so far, by their ids.
     pub fn new(
-        id: RunId,
+        id: StoredRunId,
         record: RunRecord,
         outputs: HashMap<String, Value>,
         journal: impl RunJournal + 'static,
@@ -326,14 +327,14 @@ impl RunJournal for FileJournal {
         let text = json!({ "version": VERSION, "id": node, "output": output }).to_string();
         // The number and not the id, which may be no name of a file.
         let path = self.folder.join(format!("node-{number:04}.json"));
-        whole::write(&path, text.as_bytes(), WriteOptions::PRIVATE)
+        atomic::write(&path, text.as_bytes(), WriteOptions::PRIVATE)
             .map_err(|source| RunStoreError::Disk { path, source })
     }
 
     fn end(&mut self, output: &Value) -> Result<(), RunStoreError> {
         let path = self.folder.join(ENDED);
         let text = json!({ "version": VERSION, "output": output }).to_string();
-        whole::write(&path, text.as_bytes(), WriteOptions::PRIVATE)
+        atomic::write(&path, text.as_bytes(), WriteOptions::PRIVATE)
             .map_err(|source| RunStoreError::Disk { path, source })
     }
 }
@@ -349,7 +350,7 @@ fn record(folder: &Path) -> Result<RunRecord, RunStoreError> {
     Ok(RunRecord { text, inputs, settings })
 }
 
-fn kept(id: RunId, folder: &Path) -> Option<KeptRun> {
+fn kept(id: StoredRunId, folder: &Path) -> Option<StoredRun> {
     let record = record(folder).ok()?;
     let mut ended_nodes = 0;
     let mut changed = folder.join("run.json").metadata().ok()?.modified().ok()?;
@@ -364,13 +365,13 @@ fn kept(id: RunId, folder: &Path) -> Option<KeptRun> {
         changed = written.map_or(changed, |written| changed.max(written));
     }
     let state = if folder.join(ENDED).is_file() {
-        RunState::Ended
+        StoredRunState::Ended
     } else if is_locked(folder) {
-        RunState::Running
+        StoredRunState::Running
     } else {
-        RunState::Stopped
+        StoredRunState::Stopped
     };
-    Some(KeptRun { id, record, state, ended_nodes, changed })
+    Some(StoredRun { id, record, state, ended_nodes, changed })
 }
 
 /// Whether a process is at work. Looking takes the lock for an instant, shared, so that two who look do not see each other.
@@ -383,7 +384,7 @@ fn is_of_node(name: &str) -> bool {
     name.strip_prefix("node-").and_then(|rest| rest.strip_suffix(".json")).is_some()
 }
 
-fn locked(folder: &Path, id: &RunId) -> Result<File, RunStoreError> {
+fn locked(folder: &Path, id: &StoredRunId) -> Result<File, RunStoreError> {
     let path = folder.join("lock");
     let disk = |source| RunStoreError::Disk { path: path.clone(), source };
     let lock = lock_file(&path).map_err(disk)?;
@@ -395,7 +396,7 @@ fn locked(folder: &Path, id: &RunId) -> Result<File, RunStoreError> {
 }
 
 fn object(path: PathBuf) -> Result<(PathBuf, Map<String, Value>), RunStoreError> {
-    let text = match whole::read_text(&path, MOST_SMALL_BYTES) {
+    let text = match atomic::read_text(&path, MAX_SMALL_FILE_BYTES) {
         Ok(text) => text.unwrap_or_default(),
         Err(source) => return Err(RunStoreError::Disk { path, source }),
     };
@@ -404,7 +405,7 @@ fn object(path: PathBuf) -> Result<(PathBuf, Map<String, Value>), RunStoreError>
             Ok((path, object))
         }
         Ok(_) => {
-            let reason = "another version of this program has written it".to_owned();
+            let reason = "it was written by another version of prowess".to_owned();
             Err(RunStoreError::Broken { path, reason })
         }
         Err(error) => Err(RunStoreError::Broken { path, reason: error.to_string() }),

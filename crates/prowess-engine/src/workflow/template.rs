@@ -7,19 +7,19 @@ use serde_json::Value;
 
 /// A text with references in it.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Template {
+pub struct WorkflowTemplate {
     pieces: Vec<Piece>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Piece {
     Text(String),
-    Reference { reference: Reference, span: Span },
+    Reference { reference: ValueReference, span: Span },
 }
 
 /// A way to a value: the output of a node, or a variable, and perhaps a part of it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Reference {
+pub struct ValueReference {
     /// The names and numbers between the dots; there is at least one.
     pub segments: Vec<String>,
 }
@@ -27,10 +27,10 @@ pub struct Reference {
 /// Where references lead.
 pub trait Lookup {
     /// The value, or `None` where there is none.
-    fn value(&self, reference: &Reference) -> Option<&Value>;
+    fn value(&self, reference: &ValueReference) -> Option<&Value>;
 }
 
-impl Reference {
+impl ValueReference {
     /// Reads `node.output.path`; `None` for a text that is something else.
     pub fn parse(text: &str) -> Option<Self> {
         let segments: Vec<String> = text.split('.').map(str::to_owned).collect();
@@ -44,7 +44,7 @@ impl Reference {
     }
 }
 
-impl std::fmt::Display for Reference {
+impl std::fmt::Display for ValueReference {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.segments.join("."))
     }
@@ -55,7 +55,7 @@ pub(crate) fn is_name(character: char) -> bool {
     character.is_alphanumeric() || matches!(character, '_' | '-')
 }
 
-impl Template {
+impl WorkflowTemplate {
     /// The text before the first reference; all of it, where there is none.
     pub fn beginning(&self) -> &str {
         match self.pieces.first() {
@@ -88,7 +88,7 @@ impl Template {
     }
 
     /// The references and their places in the text, in order.
-    pub fn references(&self) -> impl Iterator<Item = (&Reference, Span)> {
+    pub fn references(&self) -> impl Iterator<Item = (&ValueReference, Span)> {
         self.pieces.iter().filter_map(|piece| match piece {
             Piece::Text(_) => None,
             Piece::Reference { reference, span } => Some((reference, *span)),
@@ -96,7 +96,7 @@ impl Template {
     }
 
     /// The reference, where the text is nothing else: then the value keeps its type.
-    pub fn lone_reference(&self) -> Option<&Reference> {
+    pub fn lone_reference(&self) -> Option<&ValueReference> {
         match self.pieces.as_slice() {
             [Piece::Reference { reference, .. }] => Some(reference),
             _ => None,
@@ -129,14 +129,14 @@ impl Template {
 }
 
 /// The reference that begins at byte `at`, and where it ends. Reading forwards keeps a text full of braces linear.
-fn reference_at(text: &str, at: usize) -> Option<(Reference, usize)> {
+fn reference_at(text: &str, at: usize) -> Option<(ValueReference, usize)> {
     let inner = text.get(at..)?.strip_prefix("{{")?;
     let blank = |from: usize| inner[from..].bytes().take_while(|byte| *byte == b' ').count();
     let start = blank(0);
     let length = inner[start..].find(|it: char| !is_name(it) && it != '.')?;
     let end = start + length;
     let close = end + blank(end);
-    let reference = Reference::parse(&inner[start..end])?;
+    let reference = ValueReference::parse(&inner[start..end])?;
     inner[close..].starts_with("}}").then_some((reference, at + 2 + close + 2))
 }
 

@@ -1,7 +1,7 @@
 //! Who is asked, how often, and what makes an answer void (GIB §6.2, §6.3).
 
-use prowess_core::Outcome;
-use prowess_engine::{Consent, Reply, RunError};
+use prowess_core::RunOutcome;
+use prowess_engine::{ApprovalReply, Consent, RunError};
 use prowess_policy::{Origin, Remember, Tier};
 
 use crate::world::{Scene, Scripted};
@@ -10,7 +10,7 @@ const READ_ONLY: &str = "read_only: true\n";
 
 /// How often two runs ask, and with how many banners.
 fn asked_in_two_runs(scene: &Scene) -> (usize, usize) {
-    let mut approver = Scripted::new(Reply::Yes(Remember::Tool));
+    let mut approver = Scripted::new(ApprovalReply::Yes(Remember::Tool));
     for _ in 0..2 {
         let (envelope, _) = scene.run("say", None, &mut approver).expect("it is approved");
         assert_eq!(envelope.output, "hello\n");
@@ -59,7 +59,7 @@ fn a_changed_file_asks_again() {
     let scene = Scene::new("", &[("say", "./scripts/say.sh")])
         .script("skill/scripts/say.sh", "#!/bin/sh\necho hello\n");
     let scene = Scene { consent: Consent::None, ..scene };
-    let mut approver = Scripted::new(Reply::Yes(Remember::Tool));
+    let mut approver = Scripted::new(ApprovalReply::Yes(Remember::Tool));
     let mut run = || {
         scene.run("say", None, &mut approver).expect("it is approved");
         approver.asked
@@ -83,7 +83,7 @@ fn an_answer_counts_as_long_as_the_user_said() {
         [(Remember::Once, [1, 2, 3]), (Remember::Tool, [1, 1, 2]), (Remember::Skill, [1, 1, 1])]
     {
         let scene = Scene { consent: Consent::None, ..Scene::new("", &tools) };
-        let mut approver = Scripted::new(Reply::Yes(remember));
+        let mut approver = Scripted::new(ApprovalReply::Yes(remember));
         let mut run = |tool, text| {
             scene.run(tool, text, &mut approver).expect("it is approved");
             approver.asked
@@ -98,13 +98,13 @@ fn without_a_yes_nothing_runs() {
     let scene =
         Scene { consent: Consent::None, ..Scene::new("", &[("make", "touch made-by-tool")]) };
     for (reply, message) in [
-        (Reply::No, "`probe/make` was not approved"),
-        (Reply::Nobody, "`probe/make` needs your approval: you have not approved it yet; "),
+        (ApprovalReply::No, "`probe/make` was not approved"),
+        (ApprovalReply::Nobody, "`probe/make` needs your approval: you have not approved it yet; "),
     ] {
         let error = scene.run("make", None, &mut Scripted::new(reply)).expect_err("a no is a no");
         assert!(error.to_string().starts_with(message), "{error}");
         assert_eq!(error.exit_code(), 125);
-        assert_eq!(error.outcome(), Outcome::Refused);
+        assert_eq!(error.outcome(), RunOutcome::Refused);
     }
     assert!(!scene.root.join("repo/made-by-tool").exists());
 }
@@ -114,7 +114,7 @@ fn what_is_shown_is_what_runs() {
     // GIB-6.3-1
     let scene =
         Scene { consent: Consent::None, ..Scene::new("", &[("say", "echo {{text}} --flag")]) };
-    let mut approver = Scripted::new(Reply::Yes(Remember::Once));
+    let mut approver = Scripted::new(ApprovalReply::Yes(Remember::Once));
     let (envelope, _) = scene.run("say", Some("a b; $(id)"), &mut approver).expect("it runs");
     assert_eq!(approver.commands, [["echo", "a b; $(id)", "--flag"]]);
     assert_eq!(envelope.output, "a b; $(id) --flag\n");
@@ -124,9 +124,9 @@ fn what_is_shown_is_what_runs() {
 struct Meddler<'m>(&'m Scene);
 
 impl prowess_engine::Approver for Meddler<'_> {
-    fn ask(&mut self, _asked: &prowess_engine::ApprovalRequest) -> Reply {
+    fn ask(&mut self, _asked: &prowess_engine::ApprovalRequest) -> ApprovalReply {
         self.0.write("skill/scripts/say.sh", "#!/bin/sh\necho evil\n");
-        Reply::Yes(Remember::Tool)
+        ApprovalReply::Yes(Remember::Tool)
     }
 }
 
@@ -136,7 +136,7 @@ fn a_change_during_the_question_is_noticed() {
         .script("skill/scripts/say.sh", "#!/bin/sh\necho hello\n");
     let scene = Scene { consent: Consent::None, ..scene };
     let (envelope, _) = scene.run("say", None, &mut Meddler(&scene)).expect("it is approved");
-    assert_eq!(envelope.outcome, Outcome::Refused);
+    assert_eq!(envelope.outcome, RunOutcome::Refused);
     assert_eq!(envelope.output, "");
     let error = envelope.error.expect("a reason");
     assert!(error.contains("changed while it was being approved"), "{error}");
@@ -145,7 +145,8 @@ fn a_change_during_the_question_is_noticed() {
 #[test]
 fn another_mode_is_a_refusal() {
     let scene = Scene::new("modes: [Dev]\n", &[("say", "echo hello")]);
-    let error = scene.run("say", None, &mut Scripted::new(Reply::Nobody)).expect_err("not here");
+    let error =
+        scene.run("say", None, &mut Scripted::new(ApprovalReply::Nobody)).expect_err("not here");
     assert!(matches!(error, RunError::Denied(_)), "{error}");
     let scene = Scene { mode: prowess_policy::Mode::Dev, ..scene };
     assert_eq!(scene.envelope("say").output, "hello\n");

@@ -3,8 +3,8 @@
 use std::net::TcpListener;
 use std::process::Command;
 
-use prowess_core::{Event, Outcome};
-use prowess_engine::{Consent, Reply, RunError};
+use prowess_core::{Event, RunOutcome};
+use prowess_engine::{ApprovalReply, Consent, RunError};
 use prowess_policy::{Origin, Remember};
 
 use crate::world::{Scene, Scripted};
@@ -51,8 +51,8 @@ fn git_starts_nothing_but_itself() {
         let envelope = repository("", command).envelope("attack");
         assert!(!envelope.output.contains("uid="), "{command}: {}", envelope.output);
         // It was git that failed, or did without: it had started.
-        assert_ne!(envelope.outcome, Outcome::NotFound, "{command}: {:?}", envelope.error);
-        assert_ne!(envelope.outcome, Outcome::Refused, "{command}: {:?}", envelope.error);
+        assert_ne!(envelope.outcome, RunOutcome::NotFound, "{command}: {:?}", envelope.error);
+        assert_ne!(envelope.outcome, RunOutcome::Refused, "{command}: {:?}", envelope.error);
     }
     let envelope = repository("read_only: true\n", "git log --oneline").envelope("attack");
     assert!(envelope.output.ends_with(" first\n"), "{}", envelope.output);
@@ -87,7 +87,7 @@ fn tools_that_start_others_start_nothing() {
     for command in commands {
         let envelope = repository("", command).envelope("attack");
         assert!(!envelope.output.contains("uid="), "{command}: {}", envelope.output);
-        assert_ne!(envelope.outcome, Outcome::NotFound, "{command}: {:?}", envelope.error);
+        assert_ne!(envelope.outcome, RunOutcome::NotFound, "{command}: {:?}", envelope.error);
     }
 }
 
@@ -119,7 +119,13 @@ socket.on('connect', () => { console.log('connected'); process.exit(); });
             .file("repo/reach.js", reach);
     for (tool, name) in [("install", "preinstall"), ("go", "go")] {
         let envelope = scene.envelope(tool);
-        assert_eq!(envelope.outcome, Outcome::Success, "{}{:?}", envelope.output, envelope.error);
+        assert_eq!(
+            envelope.outcome,
+            RunOutcome::Success,
+            "{}{:?}",
+            envelope.output,
+            envelope.error
+        );
         let left = |what: &str| {
             std::fs::read_to_string(scene.root.join(format!("repo/{name}-{what}"))).ok()
         };
@@ -139,18 +145,18 @@ fn a_database_behind_a_server_is_refused() {
             &[("attack", "true")],
         )
     };
-    let mut nobody = Scripted::new(Reply::Nobody);
+    let mut nobody = Scripted::new(ApprovalReply::Nobody);
     for permission in ["database:read:postgres://db.example.com/shop", "database:write:shop"] {
         let error = scene(permission).run("attack", None, &mut nobody).expect_err("it is refused");
         assert!(matches!(error, RunError::Database { .. }), "{error:?}");
-        assert_eq!(error.outcome(), Outcome::Refused);
+        assert_eq!(error.outcome(), RunOutcome::Refused);
         assert!(error.remedies().iter().any(|it| it.to_string().contains("network:write:HOST")));
     }
     // A file is held to its grant as a file, and whatever is not opened is not there.
     for permission in ["database:read:./shop.sqlite3", "database:read"] {
         let (envelope, events) =
             scene(permission).run("attack", None, &mut nobody).expect("it runs");
-        assert_eq!(envelope.outcome, Outcome::Success, "{:?}", envelope.error);
+        assert_eq!(envelope.outcome, RunOutcome::Success, "{:?}", envelope.error);
         assert!(warns(&events, "grant the file or the host"), "{events:?}");
     }
 }
@@ -173,7 +179,7 @@ fn the_runtime_keeps_its_files_to_itself() {
     let scene =
         Scene::new(front, &[("attack", "find / -name approvals.json")]).file("home/seen", "");
     let scene = Scene { consent: Consent::None, ..scene };
-    let mut yes = Scripted::new(Reply::Yes(Remember::Tool));
+    let mut yes = Scripted::new(ApprovalReply::Yes(Remember::Tool));
     scene.run("attack", None, &mut yes).expect("it runs");
     let (envelope, _) = scene.run("attack", None, &mut yes).expect("it runs");
     assert!(!envelope.output.contains("approvals.json"), "{}", envelope.output);
@@ -194,7 +200,7 @@ fn somebody_elses_skill_gets_no_files_with_names_outside() {
     std::fs::hard_link(scene.root.join("outside"), scene.root.join("repo/inside"))
         .expect("a second name");
     let scene = Scene { consent: Consent::None, ..scene };
-    let mut yes = Scripted::new(Reply::Yes(Remember::Once));
+    let mut yes = Scripted::new(ApprovalReply::Yes(Remember::Once));
     let own = scene.run("attack", None, &mut yes).expect("it runs");
     assert_eq!(own.0.exit_code, 0, "{}", own.0.output);
     assert!(own.1.iter().any(
@@ -202,7 +208,7 @@ fn somebody_elses_skill_gets_no_files_with_names_outside() {
     ));
     let scene = Scene { origin: Origin::Downloaded, ..scene };
     let (envelope, _) = scene.run("attack", None, &mut yes).expect("it is answered");
-    assert_eq!(envelope.outcome, Outcome::Refused, "{:?}", envelope.error);
+    assert_eq!(envelope.outcome, RunOutcome::Refused, "{:?}", envelope.error);
 }
 
 /// A scene whose repository is a linked worktree of `main`.
@@ -301,10 +307,10 @@ fn a_worktree_opens_its_own_repository_only() {
 fn git_is_not_led_elsewhere() {
     // Attack sandbox-A10: settings that are not there yet.
     let scene = repository("", "cp a .git/commondir");
-    let mut nobody = Scripted::new(Reply::Nobody);
+    let mut nobody = Scripted::new(ApprovalReply::Nobody);
     let (_, events) = scene.run("attack", None, &mut nobody).expect("it runs");
     assert!(!scene.root.join("repo/.git/commondir").exists());
-    assert!(warns(&events, "would decide what git runs"), "{events:?}");
+    assert!(warns(&events, "would determine what git runs"), "{events:?}");
     git(&scene, &["status"]);
     let scene = repository("", "mkdir .vscode");
     let (_, events) = scene.run("attack", None, &mut nobody).expect("it runs");
@@ -324,9 +330,9 @@ fn links_where_something_is_protected_are_refused() {
     std::fs::remove_dir_all(scene.root.join("repo/.git/hooks")).expect("git made it");
     std::fs::create_dir(scene.root.join("repo/hooks")).expect("a folder");
     std::os::unix::fs::symlink("../hooks", scene.root.join("repo/.git/hooks")).expect("a link");
-    let mut nobody = Scripted::new(Reply::Nobody);
+    let mut nobody = Scripted::new(ApprovalReply::Nobody);
     let (envelope, _) = scene.run("attack", None, &mut nobody).expect("it is answered");
-    assert_eq!(envelope.outcome, Outcome::Refused, "{:?}", envelope.error);
+    assert_eq!(envelope.outcome, RunOutcome::Refused, "{:?}", envelope.error);
     assert!(!scene.root.join("repo/made").exists());
     // A tool that only reads has nothing to do with it.
     let scene = repository("read_only: true\n", "git log --oneline");

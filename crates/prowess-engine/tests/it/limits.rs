@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use prowess_core::{Envelope, Outcome};
-use prowess_engine::Reply;
+use prowess_core::{Envelope, RunOutcome};
+use prowess_engine::ApprovalReply;
 use prowess_policy::{Remember, Tier};
 use prowess_proxy::{Resolver, UpstreamRoots};
 
@@ -19,7 +19,7 @@ fn skill(front_matter: &str, script: &str) -> Scene {
 }
 
 fn ran(scene: &Scene) -> Envelope {
-    let mut yes = Scripted::new(Reply::Yes(Remember::Once));
+    let mut yes = Scripted::new(ApprovalReply::Yes(Remember::Once));
     scene.run("go", None, &mut yes).expect("it starts").0
 }
 
@@ -31,8 +31,8 @@ fn computing_is_limited_by_the_policy() {
     scene.patience = Some((Duration::from_mins(5), Duration::from_secs(1)));
     let envelope = ran(&scene);
     assert_eq!(envelope.output, "up\n", "{envelope:?}");
-    assert_eq!((envelope.outcome, envelope.exit_code), (Outcome::Failed, 152), "{envelope:?}");
-    assert_eq!(envelope.error.as_deref(), Some("Command computed for longer than it may"));
+    assert_eq!((envelope.outcome, envelope.exit_code), (RunOutcome::Failed, 152), "{envelope:?}");
+    assert_eq!(envelope.error.as_deref(), Some("Command exceeded its CPU time limit"));
 }
 
 #[test]
@@ -52,10 +52,10 @@ time.sleep(1000)
     let mut scene = skill("", script);
     scene.patience = Some((Duration::from_mins(5), Duration::from_secs(1)));
     let envelope = ran(&scene);
-    assert_eq!(envelope.outcome, Outcome::OutOfMemory, "{envelope:?}");
+    assert_eq!(envelope.outcome, RunOutcome::OutOfMemory, "{envelope:?}");
     assert!(envelope.output.starts_with("up\n"), "{envelope:?}");
     assert!(envelope.output.matches("held").count() < 4, "{envelope:?}");
-    assert_eq!(envelope.error.as_deref(), Some("Command needed more memory than it may have"));
+    assert_eq!(envelope.error.as_deref(), Some("Command exceeded its memory limit"));
 }
 
 #[test]
@@ -80,7 +80,7 @@ print('done')
     assert!(ran(&scene).output.ends_with("done\n"), "{:?}", ran(&scene));
     scene.traffic = Some(200_000);
     let envelope = ran(&scene);
-    assert_eq!(envelope.outcome, Outcome::Failed, "{envelope:?}");
+    assert_eq!(envelope.outcome, RunOutcome::Failed, "{envelope:?}");
     assert!(
         envelope.output.starts_with("up\n") && !envelope.output.contains("done\n"),
         "{envelope:?}"
@@ -116,7 +116,7 @@ fn explained() -> Vec<String> {
     let prepared = prowess_engine::prepare(call, &world).expect("it can be prepared");
     let engine = prowess_engine::Engine::new(world);
     match prepared.decide(&engine, prowess_engine::Consent::None).expect("it is decided") {
-        prowess_engine::Verdict::Ask(pending) => {
+        prowess_engine::RunDecision::Ask(pending) => {
             pending.request().lines.iter().map(|line| line.text.clone()).collect()
         }
         other => panic!("{other:?}"),
@@ -127,7 +127,7 @@ fn explained() -> Vec<String> {
 fn a_limit_that_is_only_watched_is_said_to_be() {
     // Attack sandbox-E07.
     let counts = prowess_sandbox::probe().layers.into_iter().any(|layer| {
-        layer.name == "control groups" && layer.state == prowess_sandbox::State::Enforced
+        layer.name == "control groups" && layer.state == prowess_sandbox::LayerState::Enforced
     });
     let lines = explained();
     assert!(lines.iter().any(|line| line.contains("of memory")), "{lines:?}");
@@ -137,5 +137,5 @@ fn a_limit_that_is_only_watched_is_said_to_be() {
 
 #[test]
 fn a_limit_that_is_only_watched_is_said_to_be_to_an_ordinary_user() {
-    crate::world::again_as_nobody("limits::a_limit_that_is_only_watched_is_said_to_be");
+    crate::world::repeat_as_nobody("limits::a_limit_that_is_only_watched_is_said_to_be");
 }

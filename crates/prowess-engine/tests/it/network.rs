@@ -4,8 +4,8 @@ use std::io::{self, Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::sync::{Arc, Mutex};
 
-use prowess_core::Outcome;
-use prowess_engine::Reply;
+use prowess_core::RunOutcome;
+use prowess_engine::ApprovalReply;
 use prowess_policy::Remember;
 use prowess_proxy::Resolver;
 use prowess_testkit::tls::{self, TlsServer};
@@ -61,7 +61,7 @@ fn curl_with(front_matter: &str, arguments: &str) -> (prowess_core::Envelope, Ve
     );
     let names = Arc::new(Names::default());
     scene.outside = Some(Arc::clone(&names) as Arc<dyn Resolver>);
-    let mut approver = Scripted::new(Reply::Yes(Remember::Once));
+    let mut approver = Scripted::new(ApprovalReply::Yes(Remember::Once));
     let (envelope, _) = scene.run("get", None, &mut approver).expect("it starts");
     let asked = names.0.lock().expect("nobody panics with it").clone();
     (envelope, asked)
@@ -82,7 +82,7 @@ fn granted_hosts_are_reached_and_others_are_not_even_looked_up() {
     // Without the proxy there is no way at all.
     let direct = format!("--noproxy * http://127.0.0.1:{port}/a");
     let (envelope, _) = curl(&grant, &direct);
-    assert_eq!(envelope.outcome, Outcome::Failed, "{envelope:?}");
+    assert_eq!(envelope.outcome, RunOutcome::Failed, "{envelope:?}");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_star_is_any_host_and_an_empty_list_is_none() {
     assert_eq!(asked, ["any.where.test"]);
     let (envelope, asked) = curl_with("permissions:\n  network: []\n", url);
     assert_eq!(asked, Vec::<String>::new());
-    assert_eq!(envelope.outcome, Outcome::Failed);
+    assert_eq!(envelope.outcome, RunOutcome::Failed);
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn without_a_grant_nothing_speaks_of_a_network() {
     let output = scene.envelope("show").output;
     assert!(!output.to_lowercase().contains("proxy"), "{output}");
     assert!(!output.contains("CERT"), "{output}");
-    assert_eq!(scene.envelope("list").outcome, Outcome::Failed);
+    assert_eq!(scene.envelope("list").outcome, RunOutcome::Failed);
 }
 
 #[test]

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use prowess_core::{Event, Outcome, ProblemKind, RunId};
+use prowess_core::{Event, ProblemKind, RunId, RunOutcome};
 use prowess_engine::service::{ExecutionService, Owner, ServiceLimits};
 use prowess_engine::workflow::{OpenRun, Workflow, WorkflowContext};
 use prowess_engine::{
-    AsyncApprover, Call, Clock, Consent, Engine, LoadedSkill, PendingLimits, PendingRun,
-    PendingRuns, Prepared, PromptCall, PromptSurroundings, ReadyRun, Reply, RunError, ToolHandle,
-    Verdict, prepare, run_prompt,
+    ApprovalReply, AsyncApprover, Call, Clock, Consent, Engine, LoadedSkill, PendingLimits,
+    PendingRun, PendingRuns, PreparedCall, PromptCall, PromptContext, ReadyRun, RunDecision,
+    RunError, ToolHandle, prepare, run_prompt,
 };
 use prowess_policy::{Mode, Remember, Trust};
 
@@ -46,7 +46,7 @@ impl Desk {
         Self { scene, engine, clock, pending }
     }
 
-    fn decide(&self) -> Verdict {
+    fn decide(&self) -> RunDecision {
         let skill = self.scene.skill();
         let tool = skill.tool("say").expect("the skill has the tool").clone();
         let trust = Trust::of(&skill, self.scene.attested, None, self.scene.origin);
@@ -58,7 +58,7 @@ impl Desk {
 
     fn question(&self) -> PendingRun {
         match self.decide() {
-            Verdict::Ask(pending) => *pending,
+            RunDecision::Ask(pending) => *pending,
             other => panic!("nobody was asked: {other:?}"),
         }
     }
@@ -79,12 +79,12 @@ fn a_question_is_kept_shown_and_answered_on_another_thread() {
     assert!(!request.lines.is_empty() && !request.reasons.is_empty(), "{request:?}");
     let pending = desk.pending.take("ann", id).expect("it waits");
     let envelope = std::thread::spawn(move || {
-        let ready = pending.answer(Reply::Yes(Remember::Tool)).expect("it is approved");
-        ready.run(&prowess_engine::Cancel::default(), &mut |_| ())
+        let ready = pending.answer(ApprovalReply::Yes(Remember::Tool)).expect("it is approved");
+        ready.run(&prowess_engine::CancellationToken::default(), &mut |_| ())
     });
     assert_eq!(envelope.join().expect("it ends").output, "hello\n");
     // The answer was remembered.
-    assert!(matches!(desk.decide(), Verdict::Ready(_)));
+    assert!(matches!(desk.decide(), RunDecision::Ready(_)));
     assert_eq!(desk.engine.approvals.load().expect("the file").records().len(), 1);
 }
 
@@ -97,7 +97,7 @@ fn a_run_is_taken_once_and_by_its_owner_only() {
     assert_eq!(desk.pending.requests("bob"), []);
     let taken = desk.pending.take("ann", id).expect("it is hers");
     assert_eq!(desk.pending.take("ann", id).expect_err("it was taken"), stranger);
-    let declined = taken.answer(Reply::No).expect_err("she says no");
+    let declined = taken.answer(ApprovalReply::No).expect_err("she says no");
     assert!(matches!(declined, RunError::Declined(_)), "{declined}");
     assert_ne!(desk.keep("ann"), id);
 }
@@ -109,7 +109,7 @@ fn questions_expire() {
     desk.clock.0.store(599, Ordering::SeqCst);
     let taken = desk.pending.take("ann", early).expect("it still waits");
     desk.clock.0.store(600, Ordering::SeqCst);
-    let expired = taken.answer(Reply::Yes(Remember::Tool)).expect_err("too late");
+    let expired = taken.answer(ApprovalReply::Yes(Remember::Tool)).expect_err("too late");
     assert!(matches!(expired, RunError::Expired(_)), "{expired}");
     assert!(desk.pending.take("ann", late).is_err());
     assert_eq!(desk.pending.count(), 0);
@@ -136,11 +136,11 @@ fn files_are_compared_when_the_run_starts_however_long_the_question_waited() {
     let id = desk.keep("ann");
     desk.scene.write("skill/scripts/say.sh", "#!/bin/sh\necho evil\n");
     let pending = desk.pending.take("ann", id).expect("it waits");
-    let ready = pending.answer(Reply::Yes(Remember::Tool)).expect("it is approved");
-    let envelope = ready.run(&prowess_engine::Cancel::default(), &mut |_| ());
-    assert_eq!((envelope.outcome, envelope.output.as_str()), (Outcome::Refused, ""));
+    let ready = pending.answer(ApprovalReply::Yes(Remember::Tool)).expect("it is approved");
+    let envelope = ready.run(&prowess_engine::CancellationToken::default(), &mut |_| ());
+    assert_eq!((envelope.outcome, envelope.output.as_str()), (RunOutcome::Refused, ""));
     // What was approved is what was shown, so the new files are asked about again.
-    assert!(matches!(desk.decide(), Verdict::Ask(_)));
+    assert!(matches!(desk.decide(), RunDecision::Ask(_)));
 }
 
 #[test]
@@ -148,19 +148,19 @@ fn an_approval_for_one_question_answers_the_next() {
     let desk = Desk::new();
     let (first, second) = (desk.question(), desk.question());
     let kept = second.id();
-    let Verdict::Ask(second) = second.reconsider(Consent::None).expect("the approvals") else {
+    let RunDecision::Ask(second) = second.reconsider(Consent::None).expect("the approvals") else {
         panic!("nothing was approved yet");
     };
     assert_eq!(second.id(), kept);
-    first.answer(Reply::Yes(Remember::Tool)).expect("it is approved");
+    first.answer(ApprovalReply::Yes(Remember::Tool)).expect("it is approved");
     let decided = second.reconsider(Consent::None).expect("the approvals");
-    assert!(matches!(decided, Verdict::Ready(_)), "{decided:?}");
+    assert!(matches!(decided, RunDecision::Ready(_)), "{decided:?}");
 }
 
 #[test]
 fn a_ready_run_in_the_service_has_events_and_a_result() {
     let desk = Desk::new();
-    let ready = desk.question().answer(Reply::Yes(Remember::Once)).expect("it is approved");
+    let ready = desk.question().answer(ApprovalReply::Yes(Remember::Once)).expect("it is approved");
     let service = ExecutionService::new(ServiceLimits::of_this_machine());
     let mut handle = service.submit_run(&Owner::new("ann"), ready).expect("there is room");
     let mut events = handle.take_events().expect("nobody took them");
@@ -195,10 +195,10 @@ fn assert_future<F: Future + Send>(_: F) {}
 #[test]
 fn everything_public_can_be_sent() {
     assert_send::<Call>();
-    assert_send::<Prepared>();
+    assert_send::<PreparedCall>();
     assert_send::<PendingRun>();
     assert_send::<ReadyRun>();
-    assert_send::<Verdict>();
+    assert_send::<RunDecision>();
     assert_send::<OpenRun>();
     assert_shared::<LoadedSkill>();
     assert_shared::<Engine>();
@@ -220,7 +220,7 @@ fn every_public_future_can_be_sent(
     context: &WorkflowContext,
     approver: &mut dyn AsyncApprover,
     call: &PromptCall<'_>,
-    around: &PromptSurroundings<'_>,
+    around: &PromptContext<'_>,
     sink: &mut (dyn FnMut(&Event) + Send),
 ) {
     assert_future(prowess_engine::workflow::run(workflow, open, context, approver, sink));

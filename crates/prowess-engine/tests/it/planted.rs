@@ -4,11 +4,11 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use prowess_core::{Event, Outcome};
-use prowess_engine::{Cancel, Reply, RunError};
+use prowess_core::{Event, RunOutcome};
+use prowess_engine::{ApprovalReply, CancellationToken, RunError};
 
 use crate::attacks::{git_in, repository, warns};
-use crate::world::{Scene, Scripted, again_as_nobody};
+use crate::world::{Scene, Scripted, repeat_as_nobody};
 
 /// A skill that may write the repository and start what its command names.
 fn front(programs: &str) -> String {
@@ -22,7 +22,7 @@ fn scripted(script: &str) -> Scene {
 }
 
 fn run(scene: &Scene) -> (prowess_core::Envelope, Vec<Event>) {
-    scene.run("attack", None, &mut Scripted::new(Reply::Nobody)).expect("it is answered")
+    scene.run("attack", None, &mut Scripted::new(ApprovalReply::Nobody)).expect("it is answered")
 }
 
 /// Git's settings that start a program as soon as anybody asks for the status, and the trace it leaves.
@@ -51,9 +51,9 @@ cp .git/HEAD docs/HEAD; cp ../skill/settings docs/config
     let (settings, trace) = watched(&scene);
     scene.write("skill/settings", &settings);
     let (envelope, events) = run(&scene);
-    assert_eq!(envelope.outcome, Outcome::Success, "{}{:?}", envelope.output, envelope.error);
-    assert!(warns(&events, "it is called `.git.planted` now"), "{events:?}");
-    assert!(warns(&events, "its `HEAD` is called `HEAD.planted` now"), "{events:?}");
+    assert_eq!(envelope.outcome, RunOutcome::Success, "{}{:?}", envelope.output, envelope.error);
+    assert!(warns(&events, "it was renamed to `.git.planted`"), "{events:?}");
+    assert!(warns(&events, "its `HEAD` was renamed to `HEAD.planted`"), "{events:?}");
     for folder in ["repo", "repo/sub", "repo/docs"] {
         status(&scene, folder);
         assert!(!trace.exists(), "{folder}");
@@ -67,7 +67,7 @@ cp .git/HEAD docs/HEAD; cp ../skill/settings docs/config
 
 #[test]
 fn a_new_repository_runs_nothing_later_for_an_ordinary_user() {
-    again_as_nobody("planted::a_new_repository_runs_nothing_later");
+    repeat_as_nobody("planted::a_new_repository_runs_nothing_later");
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn what_settings_name_is_protected() {
     // Named, and not there yet.
     let scene = scene("cp a tools/other.cfg");
     let (_, events) = run(&scene);
-    assert!(warns(&events, "it is called `other.cfg.planted` now"), "{events:?}");
+    assert!(warns(&events, "it was renamed to `other.cfg.planted`"), "{events:?}");
     assert!(!scene.root.join("repo/tools/other.cfg").exists());
     // What the user's own settings say holds in every repository.
     let scene = repository(&front("cp"), "cp a own/pre-commit")
@@ -145,16 +145,16 @@ chmod 0100 sub/deep/.git sub/deep
     scene.write("skill/settings", &settings);
     let (envelope, events) = run(&scene);
     assert_eq!(envelope.exit_code, 0, "{}{:?}", envelope.output, envelope.error);
-    assert!(warns(&events, "it is called `commondir.planted` now"), "{events:?}");
+    assert!(warns(&events, "it was renamed to `commondir.planted`"), "{events:?}");
     assert!(!scene.root.join("repo/.git/commondir").exists());
-    assert!(warns(&events, "it is called `.git.planted` now"), "{events:?}");
+    assert!(warns(&events, "it was renamed to `.git.planted`"), "{events:?}");
     status(&scene, "repo/sub/deep");
     assert!(!trace.exists());
 }
 
 #[test]
 fn a_closed_folder_keeps_nothing_from_an_ordinary_user() {
-    again_as_nobody("planted::a_closed_folder_keeps_nothing");
+    repeat_as_nobody("planted::a_closed_folder_keeps_nothing");
 }
 
 #[test]
@@ -166,9 +166,9 @@ fn what_can_not_be_moved_aside_is_no_success() {
         scene.write(&format!("repo/.git/commondir.planted{name}"), "");
     }
     let (envelope, events) = run(&scene);
-    assert_eq!((envelope.outcome, envelope.exit_code), (Outcome::Failed, 1), "{events:?}");
+    assert_eq!((envelope.outcome, envelope.exit_code), (RunOutcome::Failed, 1), "{events:?}");
     let error = envelope.error.unwrap_or_default();
-    assert!(error.contains("could not be moved aside") && error.contains("remove it"), "{error}");
+    assert!(error.contains("could not be renamed") && error.contains("remove it"), "{error}");
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn programs_on_the_path_stay_as_they_are() {
     let scene = with_path("cp -r bin later");
     std::fs::create_dir(scene.root.join("repo/later")).expect("a folder");
     let (_, events) = run(&scene);
-    assert!(warns(&events, "later/bin` is new and lies on your PATH"), "{events:?}");
+    assert!(warns(&events, "later/bin` is new and on your PATH"), "{events:?}");
     // In the home, where such folders usually are.
     let scene = Scene::new(
         "permissions: [\"filesystem:write:~/**\", \"shell:execute:cp\"]\n",
@@ -191,7 +191,7 @@ fn programs_on_the_path_stay_as_they_are() {
     );
     let scene = Scene { on_path: vec!["home/tools"], ..scene }.file("home/tools/x", "");
     let target = scene.root.join("home/tools/git");
-    let mut yes = Scripted::new(Reply::Yes(prowess_policy::Remember::Once));
+    let mut yes = Scripted::new(ApprovalReply::Yes(prowess_policy::Remember::Once));
     let scene = Scene { consent: prowess_engine::Consent::None, ..scene };
     let (envelope, _) = scene.run("attack", target.to_str(), &mut yes).expect("it is answered");
     assert_ne!(envelope.exit_code, 0, "{}", envelope.output);
@@ -208,7 +208,7 @@ fn a_grant_for_a_protected_place_is_one_for_reading() {
         let scene = repository(&front, command).file("repo/.vscode/tasks.json", "{}");
         let (envelope, events) = run(&scene);
         assert_ne!(envelope.exit_code, 0, "{place}");
-        assert!(warns(&events, "the tool may change nothing by"), "{events:?}");
+        assert!(warns(&events, "the tool gets only read access from"), "{events:?}");
     }
 }
 
@@ -233,11 +233,11 @@ fn a_skill_needs_a_folder_of_its_own() {
         let text = std::fs::read_to_string(scene.root.join("skill/SKILL.md")).expect("it is there");
         let scene = Scene { skill_folder: folder, ..scene };
         scene.write(&format!("{folder}/SKILL.md"), &text);
-        let refused = scene.run("attack", None, &mut Scripted::new(Reply::Nobody));
+        let refused = scene.run("attack", None, &mut Scripted::new(ApprovalReply::Nobody));
         let error = refused.expect_err("it is refused");
         let RunError::SkillFolder { place, .. } = &error else { panic!("{error:?}") };
         assert_eq!(place, &scene.root.join(holds));
-        assert_eq!(error.outcome(), Outcome::Refused);
+        assert_eq!(error.outcome(), RunOutcome::Refused);
         assert!(error.remedies().iter().any(|it| it.to_string().contains("a folder of its own")));
     }
 }
@@ -248,7 +248,7 @@ fn an_impatient_end_still_looks() {
     let mut scene = scripted(script);
     let long = Duration::from_mins(10);
     scene.patience = Some((long, long));
-    let cancel = Cancel::default();
+    let cancel = CancellationToken::default();
     let impatient = {
         let (cancel, ready) = (cancel.clone(), scene.root.join("repo/ready"));
         std::thread::spawn(move || {
@@ -257,12 +257,12 @@ fn an_impatient_end_still_looks() {
             cancel.kill();
         })
     };
-    let mut nobody = Scripted::new(Reply::Nobody);
+    let mut nobody = Scripted::new(ApprovalReply::Nobody);
     let ran = scene.run_cancelled("attack", None, &mut nobody, &cancel);
     let (envelope, events) = ran.expect("it is answered");
     impatient.join().expect("it saw the tool");
-    assert_eq!((envelope.outcome, envelope.exit_code), (Outcome::Cancelled, 130));
-    assert!(warns(&events, "it is called `commondir.planted` now"), "{events:?}");
+    assert_eq!((envelope.outcome, envelope.exit_code), (RunOutcome::Cancelled, 130));
+    assert!(warns(&events, "it was renamed to `commondir.planted`"), "{events:?}");
 }
 
 fn wait_for(file: &Path) {
@@ -326,7 +326,7 @@ fn a_narrow_grant_plants_no_hooks() {
 
 #[test]
 fn a_narrow_grant_plants_no_hooks_for_an_ordinary_user() {
-    again_as_nobody("planted::a_narrow_grant_plants_no_hooks");
+    repeat_as_nobody("planted::a_narrow_grant_plants_no_hooks");
 }
 
 /// Where the settings are, and what they are relative to.
@@ -395,7 +395,7 @@ fn a_folder_of_the_path_is_not_opened_by_its_name() {
     let scene = Scene { on_path: vec!["repo"], ..narrow("./**", "b", "") };
     let (after, events) = left_at(&scene, "repo/b");
     assert_eq!(after, None, "{events:?}");
-    assert!(warns(&events, "may change nothing by `filesystem:write:./**`"), "{events:?}");
+    assert!(warns(&events, "gets only read access from `filesystem:write:./**`"), "{events:?}");
     // By `.`, too, and by nothing between two colons.
     for entry in [".", ""] {
         let scene = Scene { on_path: vec![entry], ..narrow("./**", "b", "") };
@@ -406,7 +406,7 @@ fn a_folder_of_the_path_is_not_opened_by_its_name() {
 
 #[test]
 fn a_folder_of_the_path_is_not_opened_by_its_name_to_an_ordinary_user() {
-    again_as_nobody("planted::a_folder_of_the_path_is_not_opened_by_its_name");
+    repeat_as_nobody("planted::a_folder_of_the_path_is_not_opened_by_its_name");
 }
 
 #[test]

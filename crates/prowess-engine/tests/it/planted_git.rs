@@ -6,8 +6,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use prowess_core::{Envelope, Event, Outcome};
-use prowess_engine::Reply;
+use prowess_core::{Envelope, Event, RunOutcome};
+use prowess_engine::ApprovalReply;
 
 use crate::attacks::{git_in, repository, warns};
 use crate::world::{Scene, Scripted};
@@ -95,14 +95,14 @@ fn works_unconfined(scene: &impl Fn() -> Scene, user: &impl Fn(&Scene), expected
 fn is_stopped(scene: impl Fn() -> Scene, user: impl Fn(&Scene), expected: &str) {
     let confined = scene();
     let (envelope, events) = run(&confined);
-    assert_eq!(envelope.outcome, Outcome::Success, "{}{:?}", envelope.output, envelope.error);
+    assert_eq!(envelope.outcome, RunOutcome::Success, "{}{:?}", envelope.output, envelope.error);
     assert!(warns(&events, expected), "{events:?}");
     user(&confined);
     assert!(!trace(&confined).exists(), "{expected}");
 }
 
 fn run(scene: &Scene) -> (Envelope, Vec<Event>) {
-    scene.run("attack", None, &mut Scripted::new(Reply::Nobody)).expect("it is answered")
+    scene.run("attack", None, &mut Scripted::new(ApprovalReply::Nobody)).expect("it is answered")
 }
 
 /// An index of version 2 with one entry, or of version 4 with two, the second of which ends in the path.
@@ -243,7 +243,7 @@ fn a_carriage_return_hides_no_repository() {
     attack(
         planted,
         |scene| drop(user(scene, "repo/x", &["status"])),
-        "it is called `.git.planted` now",
+        "it was renamed to `.git.planted`",
     );
 }
 
@@ -276,7 +276,7 @@ fn initializing_brings_nothing_to_life() {
         user(scene, "repo/sub", &["init"]);
         user(scene, "repo/sub", &["commit", "--allow-empty", "--message=x"]);
     };
-    attack(planted, init, "it is called `.git.planted` now");
+    attack(planted, init, "it was renamed to `.git.planted`");
 }
 
 #[test]

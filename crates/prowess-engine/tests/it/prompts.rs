@@ -8,13 +8,13 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use prowess_core::{
-    BoxFuture, Envelope, Event, Message, Model, ModelError, ModelErrorKind, ModelFacts,
-    ModelRequest, ModelStream, Outcome, Passage, Piece, Query, RetrieveError, Retriever, Stop,
+    BoxFuture, Envelope, Event, Message, Model, ModelDelta, ModelError, ModelErrorKind, ModelFacts,
+    ModelRequest, ModelStream, Passage, Query, RetrieveError, Retriever, RunOutcome, StopReason,
     Usage, wire,
 };
 use prowess_core::{Remedy, RetrieveErrorKind};
 use prowess_engine::{
-    Cancel, LoadedSkill, PromptCall, PromptSurroundings, SkillFolders, World, run_prompt,
+    CancellationToken, LoadedSkill, PromptCall, PromptContext, SkillFolders, World, run_prompt,
 };
 use prowess_format::skill::Skill;
 use prowess_policy::{Origin, Tier, Trust};
@@ -24,7 +24,7 @@ use tempfile::TempDir;
 /// Says what it is told to say, and remembers what it was asked.
 #[derive(Default)]
 struct Scripted {
-    answers: Mutex<VecDeque<Vec<Result<Piece, ModelError>>>>,
+    answers: Mutex<VecDeque<Vec<Result<ModelDelta, ModelError>>>>,
     facts: ModelFacts,
     asked: Mutex<Vec<ModelRequest>>,
     /// Says nothing more after the last piece, and does not end either.
@@ -34,13 +34,16 @@ struct Scripted {
 impl Scripted {
     fn saying(answers: &[&[&str]]) -> Self {
         let answers = answers.iter().map(|pieces| {
-            let end = [Ok(Piece::Usage(Usage { input: 7, output: 3 })), Ok(Piece::End(Stop::Done))];
-            pieces.iter().map(|text| Ok(Piece::Text((*text).to_owned()))).chain(end).collect()
+            let end = [
+                Ok(ModelDelta::Usage(Usage { input: 7, output: 3 })),
+                Ok(ModelDelta::End(StopReason::Done)),
+            ];
+            pieces.iter().map(|text| Ok(ModelDelta::Text((*text).to_owned()))).chain(end).collect()
         });
         Self { answers: Mutex::new(answers.collect()), ..Self::default() }
     }
 
-    fn pieces(pieces: Vec<Result<Piece, ModelError>>) -> Self {
+    fn pieces(pieces: Vec<Result<ModelDelta, ModelError>>) -> Self {
         Self { answers: Mutex::new([pieces].into()), ..Self::default() }
     }
 
@@ -49,10 +52,10 @@ impl Scripted {
     }
 }
 
-struct Pieces(VecDeque<Result<Piece, ModelError>>, bool);
+struct Pieces(VecDeque<Result<ModelDelta, ModelError>>, bool);
 
 impl futures_core::Stream for Pieces {
-    type Item = Result<Piece, ModelError>;
+    type Item = Result<ModelDelta, ModelError>;
 
     fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         match self.0.pop_front() {
@@ -144,7 +147,7 @@ impl Scene {
         &self,
         model: &Scripted,
         retriever: Option<&dyn Retriever>,
-        cancel: &Cancel,
+        cancel: &CancellationToken,
     ) -> (Envelope, String) {
         self.run_watched(Ok(model), retriever, cancel, &mut |_| ())
     }
@@ -153,7 +156,7 @@ impl Scene {
         &self,
         model: Result<&dyn Model, &ModelError>,
         retriever: Option<&dyn Retriever>,
-        cancel: &Cancel,
+        cancel: &CancellationToken,
         watch: &mut (dyn FnMut(&Event) + Send),
     ) -> (Envelope, String) {
         let home = self.root.join("home");
@@ -176,8 +179,7 @@ impl Scene {
             time: self.time,
         };
         let beside = SkillFolders { folders: vec![self.root.join("skills")] };
-        let around =
-            PromptSurroundings { world: &world, model, retriever, skills: &beside, cancel };
+        let around = PromptContext { world: &world, model, retriever, skills: &beside, cancel };
         let mut writer = wire::EventWriter::default();
         let mut lines = Vec::new();
         let mut sink = |event: &Event| {
@@ -201,7 +203,7 @@ fn a_run_without_knowledge_is_the_sequence_of_the_specification() {
     let scene = Scene::new(front_matter, "Summarise in a {{style}} tone:\n\n{{article}}");
     let scene = scene.with(&json!({ "article": "Käse {{style}}" }));
     let model = Scripted::saying(&[&["Hal", "lo 世界"]]);
-    let (envelope, frames) = scene.run(&model, None, &Cancel::default());
+    let (envelope, frames) = scene.run(&model, None, &CancellationToken::default());
     insta::assert_snapshot!(frames, @r#"
     thought {"type":"validation","status":"start"}
     thought {"type":"validation","status":"complete","message":"All required inputs provided"}
@@ -236,7 +238,7 @@ fn a_run_with_knowledge_is_the_sequence_of_the_specification() {
         Ok(vec!["first", "second\nline", "third", "fourth", "fifth", "sixth"]),
         Mutex::default(),
     );
-    let (envelope, frames) = scene.run(&model, Some(&base), &Cancel::default());
+    let (envelope, frames) = scene.run(&model, Some(&base), &CancellationToken::default());
     let query = format!("Frage: Was?\n{}", "ä".repeat(488));
     let frames = frames.replace(&query.replace('\n', "\\n"), "QUERY");
     insta::assert_snapshot!(frames, @r#"
@@ -273,7 +275,7 @@ fn without_its_knowledge_base_a_run_goes_on() {
             .remedy(Remedy::Advice("wait".to_owned()))),
         Mutex::default(),
     );
-    let (envelope, frames) = scene.run(&model, Some(&base), &Cancel::default());
+    let (envelope, frames) = scene.run(&model, Some(&base), &CancellationToken::default());
     assert!(envelope.is_success());
     insta::assert_snapshot!(frames.lines().skip(4).collect::<Vec<_>>().join("\n"), @r#"
     thought {"type":"retrieval","status":"start","kb_id":"product-docs"}
@@ -292,17 +294,17 @@ fn a_missing_input_is_told_by_a_thought() {
     // AFL-8-4
     let scene = Scene::new(QUESTION, "{{question}}").with(&json!({ "qestion": "x" }));
     let model = Scripted::default();
-    let (envelope, frames) = scene.run(&model, None, &Cancel::default());
+    let (envelope, frames) = scene.run(&model, None, &CancellationToken::default());
     insta::assert_snapshot!(frames, @r#"
     thought {"type":"validation","status":"start"}
     thought {"type":"validation","status":"error","message":"Missing required input: 'question'; no input is called `qestion` (did you mean `question`?)"}
     done {"status":"error","message":"Missing required input: 'question'; no input is called `qestion` (did you mean `question`?)"}
     "#);
-    assert_eq!((envelope.outcome, envelope.exit_code), (Outcome::MissingParameter, 2));
+    assert_eq!((envelope.outcome, envelope.exit_code), (RunOutcome::MissingParameter, 2));
     assert_eq!(envelope.remedies, [Remedy::GiveInput("question".to_owned())]);
     assert!(model.asked().is_empty());
     let alone = Scene::new(QUESTION, "{{question}}");
-    let (envelope, _) = alone.run(&model, None, &Cancel::default());
+    let (envelope, _) = alone.run(&model, None, &CancellationToken::default());
     assert_eq!(envelope.error.as_deref(), Some("Missing required input: 'question'"));
 }
 
@@ -311,23 +313,24 @@ fn a_model_that_fails_is_an_error_before_the_end() {
     // AFL-8-5
     let scene = Scene::new("model:\n  temperature: 1\n", "Hello");
     let error = ModelError::new(ModelErrorKind::Provider, "the provider is on fire").advice("wait");
-    let model = Scripted::pieces(vec![Ok(Piece::Text("He".to_owned())), Err(error.clone())]);
-    let (envelope, frames) = scene.run(&model, None, &Cancel::default());
+    let model = Scripted::pieces(vec![Ok(ModelDelta::Text("He".to_owned())), Err(error.clone())]);
+    let (envelope, frames) = scene.run(&model, None, &CancellationToken::default());
     insta::assert_snapshot!(frames.lines().skip(4).collect::<Vec<_>>().join("\n"), @r#"
     thought {"type":"generation","status":"start"}
     token {"content":"He"}
     error {"message":"the provider is on fire"}
     done {"status":"error","message":"the provider is on fire"}
     "#);
-    assert_eq!((envelope.outcome, envelope.exit_code), (Outcome::Failed, 1));
+    assert_eq!((envelope.outcome, envelope.exit_code), (RunOutcome::Failed, 1));
     assert_eq!(envelope.remedies, [Remedy::Advice("wait".to_owned())]);
     // One that just stops has not answered.
-    let model = Scripted::pieces(vec![Ok(Piece::Text("He".to_owned()))]);
-    let (envelope, _) = scene.run(&model, None, &Cancel::default());
+    let model = Scripted::pieces(vec![Ok(ModelDelta::Text("He".to_owned()))]);
+    let (envelope, _) = scene.run(&model, None, &CancellationToken::default());
     assert_eq!(envelope.error.as_deref(), Some("the model stopped in the middle of its answer"));
     // And no model at all is told when everything else is in order.
     let none = ModelError::new(ModelErrorKind::NotConfigured, "there is no model");
-    let (envelope, frames) = scene.run_watched(Err(&none), None, &Cancel::default(), &mut |_| ());
+    let (envelope, frames) =
+        scene.run_watched(Err(&none), None, &CancellationToken::default(), &mut |_| ());
     assert_eq!(envelope.exit_code, 125);
     assert!(frames.ends_with("done {\"status\":\"error\",\"message\":\"there is no model\"}"));
 }
@@ -336,29 +339,31 @@ fn a_model_that_fails_is_an_error_before_the_end() {
 fn time_and_cancelling_end_a_run() {
     // AFL-7.2-3: error, then done.
     let mut scene = Scene::new("model:\n  temperature: 1\n", "Hello");
-    let hanging =
-        || Scripted { hangs: true, ..Scripted::pieces(vec![Ok(Piece::Text("He".to_owned()))]) };
+    let hanging = || Scripted {
+        hangs: true,
+        ..Scripted::pieces(vec![Ok(ModelDelta::Text("He".to_owned()))])
+    };
     scene.time = Some(Duration::from_millis(50));
-    let (envelope, frames) = scene.run(&hanging(), None, &Cancel::default());
-    assert_eq!((envelope.outcome, envelope.exit_code), (Outcome::TimedOut, 124));
+    let (envelope, frames) = scene.run(&hanging(), None, &CancellationToken::default());
+    assert_eq!((envelope.outcome, envelope.exit_code), (RunOutcome::TimedOut, 124));
     insta::assert_snapshot!(frames.lines().skip(5).collect::<Vec<_>>().join("\n"), @r#"
     token {"content":"He"}
     error {"message":"Skill execution timed out after 0.05 s"}
     done {"status":"error","message":"Skill execution timed out after 0.05 s"}
     "#);
     scene.time = None;
-    let cancel = Cancel::default();
+    let cancel = CancellationToken::default();
     let model = hanging();
     let (envelope, _) = scene.run_watched(Ok(&model), None, &cancel, &mut |event| {
         if matches!(event, Event::Token { .. }) {
             cancel.cancel_by(15);
         }
     });
-    assert_eq!((envelope.outcome, envelope.exit_code), (Outcome::Cancelled, 143));
+    assert_eq!((envelope.outcome, envelope.exit_code), (RunOutcome::Cancelled, 143));
     // Also one that nobody has started to wait for.
     cancel.cancel();
     let (envelope, _) = scene.run(&hanging(), None, &cancel);
-    assert_eq!(envelope.outcome, Outcome::Cancelled);
+    assert_eq!(envelope.outcome, RunOutcome::Cancelled);
     assert_eq!(prowess_engine::CHAT_LIMIT, Duration::from_mins(3));
 }
 
@@ -370,7 +375,7 @@ fn an_answer_that_has_to_be_json_is_repaired_once() {
     let scene = Scene::new(JSON, "Judge.");
     let model =
         Scripted::saying(&[&["I think", " yes"], &["```json\n{\"verdict\": ", "\"yes\"}\n```"]]);
-    let (envelope, frames) = scene.run(&model, None, &Cancel::default());
+    let (envelope, frames) = scene.run(&model, None, &CancellationToken::default());
     assert!(envelope.is_success(), "{envelope:?}");
     assert_eq!(envelope.parsed, Some(json!({ "verdict": "yes" })));
     // Only the answer that counts is told.
@@ -382,8 +387,8 @@ fn an_answer_that_has_to_be_json_is_repaired_once() {
     assert!(again.starts_with("Your answer can't be used: it is not JSON"), "{again}");
     assert_eq!(envelope.answer.expect("an answer").usage, Some(Usage { input: 14, output: 6 }));
     let model = Scripted::saying(&[&["{\"verdict\": \"maybe\"}"], &["{}"]]);
-    let (envelope, frames) = scene.run(&model, None, &Cancel::default());
-    assert_eq!((envelope.outcome, envelope.exit_code), (Outcome::InvalidOutput, 1));
+    let (envelope, frames) = scene.run(&model, None, &CancellationToken::default());
+    assert_eq!((envelope.outcome, envelope.exit_code), (RunOutcome::InvalidOutput, 1));
     assert_eq!(envelope.output, "{}");
     assert_eq!(model.asked().len(), 2, "once is enough");
     assert!(frames.contains("\"verdict\\\" is a required property"), "{frames}");
@@ -401,7 +406,7 @@ fn what_a_skill_depends_on_is_looked_for_first() {
         std::fs::create_dir(scene.root.join("skills/helper")).expect("it can be made");
         std::fs::write(scene.root.join("skills/helper/SKILL.md"), other).expect("it is ours");
         let model = Scripted::saying(&[&["fine"]]);
-        let (envelope, _) = scene.run(&model, None, &Cancel::default());
+        let (envelope, _) = scene.run(&model, None, &CancellationToken::default());
         let error =
             envelope.error.unwrap_or_default().replace(&scene.root.display().to_string(), "ROOT");
         assert_eq!(error, expected, "{lines}");
@@ -414,7 +419,7 @@ fn what_a_skill_depends_on_is_looked_for_first() {
     );
     check(
         "  skills: [\"helper@^2\"]\n",
-        "`probe` can't run here: it needs `helper` ^2, and `ROOT/skills/helper/SKILL.md` is version 1.4.2",
+        "`probe` can't run here: it needs `helper` ^2, but `ROOT/skills/helper/SKILL.md` is version 1.4.2",
     );
     check(
         "  skills: [\"nobody@*\"]\n",
@@ -429,8 +434,8 @@ fn files_have_to_be_readable() {
     let scene = Scene::new(front_matter, "Read {{ notes }}");
     let model = Scripted::saying(&[&["fine"]]);
     let (envelope, _) =
-        scene.with(&json!({ "notes": "no.txt" })).run(&model, None, &Cancel::default());
-    assert_eq!(envelope.outcome, Outcome::InvalidParameter);
+        scene.with(&json!({ "notes": "no.txt" })).run(&model, None, &CancellationToken::default());
+    assert_eq!(envelope.outcome, RunOutcome::InvalidParameter);
     assert!(envelope.error.unwrap_or_default().contains("`no.txt`, which can't be read"));
     assert!(model.asked().is_empty());
 }
@@ -441,10 +446,11 @@ fn what_a_person_should_know_is_a_warning() {
         "requirements:\n  model: \">=7B\"\n  context: \">=8K\"\nmodel:\n  max_tokens: 20\n";
     let mut scene = Scene::new(front_matter, "Hello {{nobody}}");
     scene.history = vec![Message::User("before".to_owned())];
-    let pieces = vec![Ok(Piece::Text("cut".to_owned())), Ok(Piece::End(Stop::Length))];
+    let pieces =
+        vec![Ok(ModelDelta::Text("cut".to_owned())), Ok(ModelDelta::End(StopReason::Length))];
     let facts = ModelFacts { parameters: Some(135_000_000), context: Some(2048) };
     let model = Scripted { facts, ..Scripted::pieces(pieces) };
-    let (envelope, _) = scene.run(&model, None, &Cancel::default());
+    let (envelope, _) = scene.run(&model, None, &CancellationToken::default());
     insta::assert_snapshot!(envelope.warnings.join("\n"));
     assert_eq!(model.asked()[0].messages[0], Message::User("before".to_owned()));
 }
@@ -457,7 +463,7 @@ fn code_fences_are_text() {
         "Do:\n\n```bash\ntouch marker\n```",
     );
     let model = Scripted::saying(&[&["fine"]]);
-    let (envelope, _) = scene.run(&model, None, &Cancel::default());
+    let (envelope, _) = scene.run(&model, None, &CancellationToken::default());
     assert!(envelope.is_success());
     assert_eq!(
         model.asked()[0].messages,

@@ -2,15 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use prowess_core::{Event, Outcome, Stream};
-use prowess_engine::{Cancel, Reply};
+use prowess_core::{Event, RunOutcome, StandardStream};
+use prowess_engine::{ApprovalReply, CancellationToken};
 
 use crate::world::{Scene, Scripted};
 
 #[test]
 fn events_tell_the_story_in_order() {
     let scene = Scene::new("", &[("say", "echo {{text}}")]);
-    let mut nobody = Scripted::new(Reply::Nobody);
+    let mut nobody = Scripted::new(ApprovalReply::Nobody);
     let (envelope, events) = scene.run("say", Some("hi"), &mut nobody).expect("it runs");
     let [Event::Started { command, .. }, Event::Output { stream, bytes }, Event::Done(done)] =
         events.as_slice()
@@ -18,14 +18,14 @@ fn events_tell_the_story_in_order() {
         panic!("{events:?}");
     };
     assert_eq!(command, &["echo", "hi"]);
-    assert_eq!((*stream, bytes.as_slice()), (Stream::Stdout, b"hi\n".as_slice()));
+    assert_eq!((*stream, bytes.as_slice()), (StandardStream::Stdout, b"hi\n".as_slice()));
     assert_eq!(**done, envelope);
 }
 
 #[test]
 fn an_error_comes_before_the_end() {
     let scene = Scene::new("", &[("fail", "ls nowhere")]);
-    let mut nobody = Scripted::new(Reply::Nobody);
+    let mut nobody = Scripted::new(ApprovalReply::Nobody);
     let (_, events) = scene.run("fail", None, &mut nobody).expect("it starts");
     let last = &events[events.len() - 2..];
     assert!(matches!(last, [Event::Error { .. }, Event::Done(_)]), "{last:?}");
@@ -55,7 +55,7 @@ fn after_the_grace_period_nobody_is_left() {
     let (time, grace) = (READY, Duration::from_millis(500));
     let scene = Scene { patience: Some((time, grace)), ..scene };
     let envelope = scene.envelope("hang");
-    assert_eq!(envelope.outcome, Outcome::TimedOut);
+    assert_eq!(envelope.outcome, RunOutcome::TimedOut);
     assert_eq!(envelope.exit_code, 124);
     assert!(envelope.output.starts_with("ready\n"), "{}", envelope.output);
     // It was asked first, and had its time.
@@ -84,7 +84,7 @@ fn the_time_limits_are_those_of_the_skill() {
     let scene = Scene::new("timeout: 1\n", &[("hang", "sleep 60")]);
     let started = Instant::now();
     let envelope = scene.envelope("hang");
-    assert_eq!(envelope.outcome, Outcome::TimedOut);
+    assert_eq!(envelope.outcome, RunOutcome::TimedOut);
     assert_eq!(envelope.error.as_deref(), Some("Command timed out after 1 s"));
     assert!(started.elapsed() < Duration::from_secs(30));
 }
@@ -92,15 +92,15 @@ fn the_time_limits_are_those_of_the_skill() {
 #[test]
 fn cancelling_ends_the_tool_from_another_thread() {
     let scene = Scene::new("", &[("hang", "sleep 48614")]);
-    let cancel = Cancel::default();
+    let cancel = CancellationToken::default();
     let stop = cancel.clone();
-    let mut nobody = Scripted::new(Reply::Nobody);
+    let mut nobody = Scripted::new(ApprovalReply::Nobody);
     // Asked before it starts or after, it ends: nobody has to wait for the right moment.
     let canceller = std::thread::spawn(move || stop.cancel());
     let (envelope, _) =
         scene.run_cancelled("hang", None, &mut nobody, &cancel).expect("it is allowed");
     canceller.join().expect("the other thread ends");
-    assert_eq!(envelope.outcome, Outcome::Cancelled);
+    assert_eq!(envelope.outcome, RunOutcome::Cancelled);
     assert_eq!(envelope.exit_code, 130);
     assert_eq!(processes_with("48614"), 0);
 }
@@ -111,7 +111,7 @@ fn output_is_held_to_its_schema() {
     let schema = "outputs:\n  type: json\n  schema:\n    type: object\n    required: [count]\n    properties:\n      count: {type: integer}\n";
     let scene = Scene::new(schema, &[("say", "echo {{text}}")]);
     let run = |text: &str| {
-        let mut nobody = Scripted::new(Reply::Nobody);
+        let mut nobody = Scripted::new(ApprovalReply::Nobody);
         scene.run("say", Some(text), &mut nobody).expect("it starts").0
     };
     assert!(run("{\"count\": 5}").is_success());
@@ -121,7 +121,7 @@ fn output_is_held_to_its_schema() {
         ("five", "it is not JSON"),
     ] {
         let envelope = run(text);
-        assert_eq!(envelope.outcome, Outcome::InvalidOutput, "{text}");
+        assert_eq!(envelope.outcome, RunOutcome::InvalidOutput, "{text}");
         assert_eq!(envelope.exit_code, 1);
         let error = envelope.error.expect("a reason");
         assert_eq!(error, format!("the output is not what the skill declares: {reason}"));
@@ -168,6 +168,6 @@ fn codes_that_the_author_calls_a_success_are_one() {
     let engine = prowess_engine::Engine::new(world);
     let nobody = &mut prowess_engine::NoApprover;
     let ready = prowess_engine::approve(prepared, &engine, scene.consent, nobody);
-    let envelope = ready.expect("it is bundled").run(&Cancel::default(), &mut |_| {});
-    assert_eq!((envelope.outcome, envelope.exit_code), (Outcome::Success, 2));
+    let envelope = ready.expect("it is bundled").run(&CancellationToken::default(), &mut |_| {});
+    assert_eq!((envelope.outcome, envelope.exit_code), (RunOutcome::Success, 2));
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use prowess_core::{Envelope, Event, Outcome, wire};
-use prowess_engine::{Reply, RunError};
+use prowess_core::{Envelope, Event, RunOutcome, wire};
+use prowess_engine::{ApprovalReply, RunError};
 use prowess_policy::Remember;
 use prowess_proxy::{Resolver, UpstreamRoots};
 use prowess_testkit::tls::TlsServer;
@@ -18,7 +18,7 @@ const GRANT: &str = "permissions: [\"env:read:API_TOKEN\"]\n";
 
 /// Runs a script that knows the key; everything that anybody gets to see of it.
 fn seen(scene: &Scene, tool: &str) -> (Envelope, String) {
-    let mut yes = Scripted::new(Reply::Yes(Remember::Once));
+    let mut yes = Scripted::new(ApprovalReply::Yes(Remember::Once));
     let (envelope, events) = scene.run(tool, Some(KEY), &mut yes).expect("it starts");
     let mut writer = wire::EventWriter::default();
     let lines = events.iter().flat_map(|event| writer.write(event));
@@ -49,7 +49,7 @@ print(base64.urlsafe_b64encode(b'xx' + key.encode()).decode())
 print(key.encode().hex(), key.encode().hex().upper(), urllib.parse.quote(key, safe=''))
 ";
     let (envelope, all) = seen(&with_key(GRANT, script), "go");
-    assert_eq!(envelope.outcome, Outcome::Success, "{envelope:?}");
+    assert_eq!(envelope.outcome, RunOutcome::Success, "{envelope:?}");
     assert!(envelope.output.contains("a [redacted: API_TOKEN] b\n"), "{}", envelope.output);
     assert!(envelope.output.contains("key [redacted: API_TOKEN]\n"), "{}", envelope.output);
     let three = "[redacted: API_TOKEN] [redacted: API_TOKEN] [redacted: API_TOKEN]\n";
@@ -104,12 +104,10 @@ fn a_key_too_long_to_be_found_is_not_handed_out() {
     let mut scene = with_key(GRANT, "print('started')\n");
     scene.variables = vec![("API_TOKEN".to_owned(), "x".repeat(20_000))];
     let (envelope, _) = seen(&scene, "go");
-    assert_eq!(envelope.outcome, Outcome::Refused, "{envelope:?}");
+    assert_eq!(envelope.outcome, RunOutcome::Refused, "{envelope:?}");
     assert_eq!(
         envelope.error.as_deref(),
-        Some(
-            "the variable `API_TOKEN` has 20000 bytes, which is too long to be kept out of the output"
-        )
+        Some("the variable `API_TOKEN` has 20000 bytes, which is too long to redact in the output")
     );
 }
 
@@ -176,7 +174,7 @@ get('https://other.brave.test:PORT/wrong', {'Authorization': 'Bearer ' + key})
     let grants = "\"network:write:api.brave.test:PORT\", \"network:read:other.brave.test:PORT\"";
     let (scene, server) = bound(grants, script);
     let (envelope, all) = seen(&scene, "go");
-    assert_eq!(envelope.outcome, Outcome::Success, "{envelope:?}");
+    assert_eq!(envelope.outcome, RunOutcome::Success, "{envelope:?}");
     assert!(envelope.output.contains("length 25\n"), "{}", envelope.output);
     assert!(!all.contains(KEY), "{all}");
     let requests = asked(&server);
@@ -200,7 +198,7 @@ fn curl_uses_a_credential_without_having_it() {
         "import os\nos.execvp('curl', ['curl', '-sS', '--user', 'me:' + os.environ['API_TOKEN'], 'https://api.brave.test:PORT/'])\n",
     );
     let (envelope, all) = seen(&scene, "go");
-    assert_eq!(envelope.outcome, Outcome::Success, "{envelope:?}");
+    assert_eq!(envelope.outcome, RunOutcome::Success, "{envelope:?}");
     assert!(!all.contains("0123456789"), "{all}");
     let wrapped = "bWU6c2stbGl2ZS8wMTIzNDU2Nzg5K0FCQ2RlZg==";
     assert!(asked(&server)[0].contains(&format!("Basic {wrapped}")), "{:?}", asked(&server));
@@ -210,7 +208,7 @@ fn curl_uses_a_credential_without_having_it() {
 #[test]
 fn a_credential_needs_a_grant_for_its_host() {
     let (scene, _) = bound("\"network:read:other.brave.test\"", "print('started')\n");
-    let mut yes = Scripted::new(Reply::Yes(Remember::Once));
+    let mut yes = Scripted::new(ApprovalReply::Yes(Remember::Once));
     let error = scene.run("go", None, &mut yes).expect_err("it is refused");
     assert!(matches!(error, RunError::Credential(_)), "{error:?}");
     assert_eq!(

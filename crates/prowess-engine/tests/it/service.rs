@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use prowess_core::{Envelope, Event, Outcome, Stream};
-use prowess_engine::Reply;
+use prowess_core::{Envelope, Event, RunOutcome, StandardStream};
+use prowess_engine::ApprovalReply;
 use prowess_engine::service::{
     EventLimits, EventReceiver, ExecutionService, Owner, QueueLimits, RunHandle, RunState,
     ServiceLimits, Shutdown, StreamLimits,
@@ -31,7 +31,7 @@ fn submit(
 ) -> RunHandle {
     let scene = Arc::clone(scene);
     let handle = service.submit(&Owner::new(owner), move |context, sink| {
-        let mut nobody = Scripted::new(Reply::Nobody);
+        let mut nobody = Scripted::new(ApprovalReply::Nobody);
         let ended = scene.run_to(tool, text.as_deref(), &mut nobody, context.cancel(), sink);
         ended.unwrap_or_else(|error| error.envelope())
     });
@@ -47,7 +47,7 @@ async fn read(mut events: EventReceiver) -> (String, Option<Envelope>) {
         next += 1;
         assert!(end.is_none(), "nothing follows the end");
         match frame.event {
-            Event::Output { stream: Stream::Stdout, bytes } => text.extend(bytes),
+            Event::Output { stream: StandardStream::Stdout, bytes } => text.extend(bytes),
             Event::Done(envelope) => end = Some(*envelope),
             _ => {}
         }
@@ -103,10 +103,10 @@ fn a_run_is_cancelled_by_its_id_and_the_next_one_starts() {
         // One that waits, and one that has started.
         assert!(matches!(waits.state(), RunState::Queued { .. }));
         assert!(service.cancel(waits.id()));
-        assert_eq!(waits.join().await.outcome, Outcome::Cancelled);
+        assert_eq!(waits.join().await.outcome, RunOutcome::Cancelled);
         while !matches!(events.recv().await.map(|it| it.event), Some(Event::Started { .. })) {}
         assert!(service.cancel(hangs.id()));
-        assert_eq!(hangs.join().await.outcome, Outcome::Cancelled);
+        assert_eq!(hangs.join().await.outcome, RunOutcome::Cancelled);
         assert_eq!(says.join().await.output, "hi\n");
     });
 }
@@ -151,7 +151,7 @@ fn a_tool_whose_output_nobody_reads_is_ended() {
     let mut handle = submit(&service, "a", &Arc::new(scene), "noise", None);
     let events = handle.take_events().expect("they are there once");
     let envelope = handle.join_blocking();
-    assert_eq!(envelope.outcome, Outcome::Cancelled);
+    assert_eq!(envelope.outcome, RunOutcome::Cancelled);
     let why = "the run was cancelled because nobody read its events for 300ms";
     assert_eq!(envelope.error.as_deref(), Some(why));
     let (text, end) = runtime().block_on(read(events));
@@ -168,7 +168,7 @@ fn a_shutdown_ends_tools_that_hang() {
         (0..4).map(|number| submit(&service, &number.to_string(), &scene, "hang", None)).collect();
     assert!(service.shutdown_blocking(Shutdown::Cancel, Duration::from_secs(20)));
     for handle in handles {
-        assert_eq!(handle.join_blocking().outcome, Outcome::Cancelled);
+        assert_eq!(handle.join_blocking().outcome, RunOutcome::Cancelled);
     }
     assert!(service.submit(&Owner::new("late"), |_, _| unreachable!("it is closed")).is_err());
 }

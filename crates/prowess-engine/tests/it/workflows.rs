@@ -2,5 +2,6 @@
 
 mod nodes;
 mod order;
+mod queue;
 mod resuming;
 mod scene;

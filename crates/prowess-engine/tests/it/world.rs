@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use prowess_core::{Envelope, Event};
 use prowess_engine::{
-    ApprovalRequest, Approver, Call, Cancel, Clock, Consent, Engine, LoadedSkill, Reply, RunError,
-    World, approve, prepare,
+    ApprovalReply, ApprovalRequest, Approver, Call, CancellationToken, Clock, Consent, Engine,
+    LoadedSkill, RunError, World, approve, prepare,
 };
 use prowess_format::skill::Skill;
 use prowess_policy::{Mode, Origin, Tier, Trust};
@@ -54,20 +54,20 @@ impl Clock for Noon {
 
 /// Gives the same answer each time, and counts how often it was asked.
 pub(crate) struct Scripted {
-    pub(crate) reply: Reply,
+    pub(crate) reply: ApprovalReply,
     pub(crate) asked: usize,
     pub(crate) banners: usize,
     pub(crate) commands: Vec<Vec<String>>,
 }
 
 impl Scripted {
-    pub(crate) fn new(reply: Reply) -> Self {
+    pub(crate) fn new(reply: ApprovalReply) -> Self {
         Self { reply, asked: 0, banners: 0, commands: Vec::new() }
     }
 }
 
 impl Approver for Scripted {
-    fn ask(&mut self, asked: &ApprovalRequest) -> Reply {
+    fn ask(&mut self, asked: &ApprovalRequest) -> ApprovalReply {
         self.asked += 1;
         self.banners += usize::from(asked.has_banner);
         self.commands.push(asked.command.clone());
@@ -175,7 +175,7 @@ impl Scene {
         text: Option<&str>,
         approver: &mut dyn Approver,
     ) -> Result<(Envelope, Vec<Event>), RunError> {
-        self.run_cancelled(tool, text, approver, &Cancel::default())
+        self.run_cancelled(tool, text, approver, &CancellationToken::default())
     }
 
     pub(crate) fn run_cancelled(
@@ -183,7 +183,7 @@ impl Scene {
         tool: &str,
         text: Option<&str>,
         approver: &mut dyn Approver,
-        cancel: &Cancel,
+        cancel: &CancellationToken,
     ) -> Result<(Envelope, Vec<Event>), RunError> {
         let mut events = Vec::new();
         let mut sink = |event: &Event| events.push(event.clone());
@@ -197,7 +197,7 @@ impl Scene {
         tool: &str,
         text: Option<&str>,
         approver: &mut dyn Approver,
-        cancel: &Cancel,
+        cancel: &CancellationToken,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Envelope, RunError> {
         let mut world = self.world();
@@ -228,13 +228,13 @@ impl Scene {
 
     /// Runs a tool and gives its envelope; nobody is asked.
     pub(crate) fn envelope(&self, tool: &str) -> Envelope {
-        let mut approver = Scripted::new(Reply::Nobody);
+        let mut approver = Scripted::new(ApprovalReply::Nobody);
         self.run(tool, None, &mut approver).expect("it starts").0
     }
 }
 
 /// Runs a test of this program again, as somebody who is not root: much is built in another way then.
-pub(crate) fn again_as_nobody(test: &str) {
+pub(crate) fn repeat_as_nobody(test: &str) {
     let home = tempfile::tempdir().expect("a temporary folder");
     let copy = home.path().join("tests");
     std::fs::copy(std::env::current_exe().expect("this program"), &copy).expect("a copy");

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::AtFlags;
 
-use super::{Folder, Kind};
+use super::{EntryKind, Folder};
 use crate::step;
 
 impl Folder {
@@ -70,16 +70,16 @@ impl Folder {
                 continue;
             }
             match entry.kind {
-                Kind::Folder => {
+                EntryKind::Folder => {
                     let inside = to.make_folder(name)?;
                     self.folder(name)?.copy_below(&inside, &format!("{path}/"), wanted)?;
                 }
-                Kind::File => {
+                EntryKind::File => {
                     let mut file = self.file(&entry.name)?;
                     let executable = file.metadata()?.permissions().mode() & 0o100 != 0;
                     to.make_file(name, if executable { 0o755 } else { 0o644 }, &mut file)?;
                 }
-                Kind::Link | Kind::Other => {
+                EntryKind::Link | EntryKind::Other => {
                     return Err(io::Error::other(format!(
                         "`{path}` is neither a file nor a folder"
                     )));

@@ -1,4 +1,4 @@
-//! Who has a lock, and who does not.
+//! Locks between processes.
 
 use std::fs::TryLockError;
 use std::io;
@@ -12,12 +12,12 @@ fn one_writer_at_a_time() {
     let path = home.path().join("a/b/state.json");
     let second = || lock_file(&path.with_extension("lock")).expect("opened").try_lock();
     let answer = with_lock(&path, || {
-        assert!(matches!(second(), Err(TryLockError::WouldBlock)), "the first one has it");
+        assert!(matches!(second(), Err(TryLockError::WouldBlock)), "the first one holds the lock");
         io::Result::Ok(7)
     });
     assert_eq!(answer.expect("done"), 7);
     assert!(second().is_ok(), "it is free afterwards");
-    // Also when the work has failed.
+    // It is also released when the closure fails.
     let failed: io::Result<()> = with_lock(&path, || Err(io::ErrorKind::StorageFull.into()));
     assert_eq!(failed.expect_err("it failed").kind(), io::ErrorKind::StorageFull);
     assert!(second().is_ok());

@@ -1,6 +1,6 @@
-//! Files that are written whole, tried with steps that fail and processes that are killed.
+//! Atomic writes, tested with failing steps and killed processes.
 
+mod atomic;
 mod killed;
 mod locks;
 mod private;
-mod whole;

@@ -1,4 +1,4 @@
-//! What counts as private.
+//! Private files and folders.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -7,7 +7,7 @@ use prowess_files::private::{is_private, private_folder};
 use prowess_testkit::temporary;
 
 #[test]
-fn nobody_else_may_read_or_change_it() {
+fn private_files_are_inaccessible_to_others() {
     let folder = temporary();
     let path = folder.path().join("key");
     fs::write(&path, "secret").expect("written");
@@ -27,7 +27,7 @@ fn nobody_else_may_read_or_change_it() {
 }
 
 #[test]
-fn missing_folders_are_made_private_and_others_are_left() {
+fn missing_folders_are_created_private_and_existing_ones_keep_their_mode() {
     let home = temporary();
     let known = home.path().join("known");
     fs::create_dir(&known).expect("made");

@@ -1,7 +1,7 @@
 //! The clients and their rules, each with its source.
 
-use super::Outcome::{Dropped, Loads, LoadsWithoutDescription};
-use super::{BrokenYaml, Client, DescriptionRule, NameRule, Opening};
+use super::ClientOutcome::{Dropped, Loads, LoadsWithoutDescription};
+use super::{BrokenYaml, Client, DescriptionRule, FenceTolerance, NameRule};
 
 /// Every client, in the order of their verdicts.
 pub static CLIENTS: &[&Client] = &[&CLAUDE_CODE, &CODEX, &GEMINI, &OPENCLAW, &AGENT_SKILLS];
@@ -21,7 +21,7 @@ static CLAUDE_CODE: Client = Client {
     file_names: &["SKILL.md"],
     most_bytes: None,
     invalid_utf8: Loads,
-    opening: Opening {
+    opening: FenceTolerance {
         byte_order_mark: true,
         blank_lines: false,
         trailing_blanks: true,
@@ -54,7 +54,7 @@ static CODEX: Client = Client {
     file_names: &["SKILL.md"],
     most_bytes: None,
     invalid_utf8: Dropped,
-    opening: Opening {
+    opening: FenceTolerance {
         byte_order_mark: false,
         blank_lines: false,
         trailing_blanks: true,
@@ -87,7 +87,7 @@ static GEMINI: Client = Client {
     file_names: &["SKILL.md"],
     most_bytes: None,
     invalid_utf8: Loads,
-    opening: Opening {
+    opening: FenceTolerance {
         byte_order_mark: false,
         blank_lines: false,
         trailing_blanks: false,
@@ -116,7 +116,7 @@ static OPENCLAW: Client = Client {
     file_names: &["SKILL.md"],
     most_bytes: Some(256_000),
     invalid_utf8: Loads,
-    opening: Opening {
+    opening: FenceTolerance {
         byte_order_mark: false,
         blank_lines: false,
         trailing_blanks: true,
@@ -142,7 +142,7 @@ static AGENT_SKILLS: Client = Client {
     file_names: &["SKILL.md", "skill.md"],
     most_bytes: None,
     invalid_utf8: Dropped,
-    opening: Opening {
+    opening: FenceTolerance {
         byte_order_mark: true,
         blank_lines: true,
         trailing_blanks: true,

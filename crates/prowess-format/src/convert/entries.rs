@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::diagnostic::Findings;
-use crate::document::yaml::{self, Content, Entry};
+use crate::document::yaml::{self, YamlContent, YamlEntry};
 use crate::document::{Document, Form, FrontMatter};
 
 /// The lines of a top-level entry, with the comments directly above it and beside it. `None` if the
@@ -25,7 +25,7 @@ pub(super) fn lines(document: &Document<'_>, key: &str) -> Option<String> {
     // Verify that the lines mean the same on their own.
     let mut findings = Findings::default();
     let node = yaml::parse(lines, 0, &mut findings).ok()??;
-    let Content::Mapping(mapping) = node.content else { return None };
+    let YamlContent::Mapping(mapping) = node.content else { return None };
     let [only] = mapping.entries.as_slice() else { return None };
     let same = only.key == key && only.value.to_json() == entries[at].value.to_json();
     (same && !lines.lines().any(|line| line == "---" || line == "..."))
@@ -33,7 +33,7 @@ pub(super) fn lines(document: &Document<'_>, key: &str) -> Option<String> {
 }
 
 /// Where the lines of an entry begin: at its key, or at the comments directly above it.
-fn start_of(document: &Document<'_>, entries: &[Entry<'_>], at: usize) -> Option<usize> {
+fn start_of(document: &Document<'_>, entries: &[YamlEntry<'_>], at: usize) -> Option<usize> {
     let key = entries[at].key_span.start as usize;
     let text = document.text;
     let line_start = text[..key].rfind(['\n', '\r']).map_or(0, |at| at + 1);

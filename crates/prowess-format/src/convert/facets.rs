@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::skill::{Branch, Hook, Parameter, Quiz, Skill, SkillDependency, Text, Tool};
+use crate::skill::{Hook, OptionalText, Parameter, Quiz, QuizBranch, Skill, SkillDependency, Tool};
 use crate::span::Spanned;
 
 /// Lists every declared field of a skill by name; undeclared ones are omitted.
@@ -111,7 +111,7 @@ pub(super) fn is_nothing(value: &Value) -> bool {
     }
 }
 
-fn text(text: &Text) -> Value {
+fn text(text: &OptionalText) -> Value {
     text.as_ref().map_or(Value::Null, |text| Value::String(text.value.clone()))
 }
 
@@ -238,7 +238,7 @@ fn quiz(quiz: &Quiz) -> Value {
     ])
 }
 
-fn branch(branch: &Branch) -> Value {
+fn branch(branch: &QuizBranch) -> Value {
     map([
         ("goto", text(&branch.goto)),
         ("load_skill", text(&branch.load_skill)),

@@ -14,7 +14,7 @@ use crate::text::{shorten, slug};
 
 /// A tool pack and its file name.
 #[derive(Debug)]
-pub struct Pack<'a> {
+pub struct ToolPackFile<'a> {
     /// The file's name.
     pub file_name: String,
     /// The parsed pack.
@@ -66,13 +66,13 @@ const MOST_DESCRIPTION: usize = 255;
 /// Converts the packs of a folder to one skill named after the folder. A conversion to tool packs
 /// returns them byte for byte.
 pub fn convert_packs(
-    packs: Vec<Pack<'_>>,
+    packs: Vec<ToolPackFile<'_>>,
     to: &'static Dialect,
     directory: &str,
 ) -> Result<Conversion, JoinError> {
     let name = slug(directory);
     if to.id == "tool-pack" {
-        let text = |pack: Pack<'_>| (pack.file_name, pack.checked.document.text.to_owned());
+        let text = |pack: ToolPackFile<'_>| (pack.file_name, pack.checked.document.text.to_owned());
         let files = packs.into_iter().map(text).collect();
         return Ok(Conversion { files, name: Some(name), ..Conversion::default() });
     }
@@ -98,7 +98,7 @@ pub fn convert_packs(
 
 /// Rejects packs whose grants would widen if one value applied to all: a network that one tool
 /// needs, a mode in which one tool is offered.
-fn refuse(packs: &[Pack<'_>]) -> Result<(), JoinError> {
+fn refuse(packs: &[ToolPackFile<'_>]) -> Result<(), JoinError> {
     for (at, one) in packs.iter().enumerate() {
         for other in &packs[at + 1..] {
             let (first, second) = (&one.checked.skill, &other.checked.skill);

@@ -6,26 +6,27 @@ use super::{DescriptionLimit, Dialect, Limit, NameStyle, common, limit};
 use crate::diagnostic::Severity;
 use crate::document::yaml::Node;
 use crate::document::{Document, Form};
-use crate::emit::{Written, Yaml};
+use crate::emit::{WrittenSkill, YamlWriter};
 use crate::formats;
 use crate::rules;
-use crate::shape::{ANY_MAP, Field, Shape, TEXT, Unknown};
-use crate::skill::{Kind, Sampling, Skill};
+use crate::shape::{ANY_MAP, Field, Shape, TEXT, UnknownFields};
+use crate::skill::{Sampling, Skill, SkillKind};
+use crate::specification::AGENT_FLOW;
 
 pub(super) static DIALECT: Dialect = Dialect {
     id: "agent-flow",
     title: "Agent Flow Lite",
     about: "Prompt templates with inputs, retrieval and sampling settings.",
-    specification: "seed 002",
+    specification: AGENT_FLOW.whole(),
     bases: &[],
     fields: FIELDS,
-    unknown: Unknown::Kept,
+    unknown: UnknownFields::Kept,
     name: NameStyle::Kebab,
     directory: Some((Severity::Error, Severity::Error)),
     description: DescriptionLimit {
         most: 1024,
         severity: (Severity::Error, Severity::Error),
-        section: "§3.1",
+        section: AGENT_FLOW.at("3.1"),
         is_cut: false,
     },
     limits: LIMITS,
@@ -43,25 +44,30 @@ const INPUT: &[Field] = &[
     Field::new(
         "name",
         Shape::Text { most: 64 },
-        "§3.3",
+        AGENT_FLOW.at("3.3"),
         "Variable name; entries without one are skipped.",
     )
     .rule(&rules::INVALID_INPUT),
     Field::new(
         "label",
         Shape::Text { most: 128 },
-        "§3.3",
+        AGENT_FLOW.at("3.3"),
         "Label in a form; defaults to the name.",
     )
     .rule(&rules::INVALID_INPUT),
-    Field::new("type", Shape::Choice(TYPES), "§3.3", "Widget; anything else is treated as `text`.")
-        .default("text")
-        .rule(&rules::UNKNOWN_INPUT_TYPE)
-        .lenient(),
-    Field::new("required", Shape::Boolean, "§3.3", "Must be given.").default("false"),
-    Field::new("default", Shape::Text { most: 1024 }, "§3.3", "Default value.")
+    Field::new(
+        "type",
+        Shape::Choice(TYPES),
+        AGENT_FLOW.at("3.3"),
+        "Widget; anything else is treated as `text`.",
+    )
+    .default("text")
+    .rule(&rules::UNKNOWN_INPUT_TYPE)
+    .lenient(),
+    Field::new("required", Shape::Boolean, AGENT_FLOW.at("3.3"), "Must be given.").default("false"),
+    Field::new("default", Shape::Text { most: 1024 }, AGENT_FLOW.at("3.3"), "Default value.")
         .rule(&rules::INVALID_INPUT),
-    Field::new("description", Shape::Text { most: 512 }, "§3.3", "Help text.")
+    Field::new("description", Shape::Text { most: 512 }, AGENT_FLOW.at("3.3"), "Help text.")
         .rule(&rules::INVALID_INPUT),
 ];
 
@@ -69,7 +75,7 @@ const MODEL: &[Field] = &[
     Field::new(
         "temperature",
         Shape::Number { from: 0.0, to: 2.0 },
-        "§3.2",
+        AGENT_FLOW.at("3.2"),
         "Sampling temperature.",
     )
     .default("0.7")
@@ -77,7 +83,7 @@ const MODEL: &[Field] = &[
     Field::new(
         "max_tokens",
         Shape::Integer { from: 1, to: 8192 },
-        "§3.2",
+        AGENT_FLOW.at("3.2"),
         "Maximum number of tokens to generate.",
     )
     .default("2000")
@@ -88,45 +94,59 @@ const FIELDS: &[Field] = &[
     Field::new(
         "name",
         Shape::Format(&formats::NAME),
-        "§3.1, §4",
+        AGENT_FLOW.at("3.1 and 4"),
         "Identifier; defaults to the directory name.",
     )
     .rule(&rules::INVALID_NAME),
-    Field::new("description", Shape::Text { most: 1024 }, "§3.1", "Purpose; defaults to the name.")
-        .rule(&rules::DESCRIPTION_TOO_LONG),
-    Field::new("license", Shape::Text { most: 64 }, "§3.1", "Licence identifier.")
+    Field::new(
+        "description",
+        Shape::Text { most: 1024 },
+        AGENT_FLOW.at("3.1"),
+        "Purpose; defaults to the name.",
+    )
+    .rule(&rules::DESCRIPTION_TOO_LONG),
+    Field::new("license", Shape::Text { most: 64 }, AGENT_FLOW.at("3.1"), "Licence identifier.")
         .rule(&rules::LICENSE_TOO_LONG),
-    Field::new("metadata", ANY_MAP, "§3.1", "Any further keys and values."),
+    Field::new("metadata", ANY_MAP, AGENT_FLOW.at("3.1"), "Any further keys and values."),
     Field::new(
         "inputs",
         Shape::List { item: &Shape::Map(INPUT), least: 0, most: 1000 },
-        "§3.2, §3.3",
+        AGENT_FLOW.at("3.2 and 3.3"),
         "Variables of the template.",
     ),
     Field::new(
         "knowledge_base",
         Shape::Text { most: 256 },
-        "§3.2",
+        AGENT_FLOW.at("3.2"),
         "Knowledge base for retrieval.",
     ),
     Field::new(
         "model",
         Shape::Either(&[Shape::Map(MODEL), TEXT]),
-        "§3.2, §12",
+        AGENT_FLOW.at("3.2 and 12"),
         "Sampling settings; ignored if it is text.",
     ),
-    Field::new("user_id", Shape::Text { most: 256 }, "§3.2", "Owner; set by the server."),
+    Field::new(
+        "user_id",
+        Shape::Text { most: 256 },
+        AGENT_FLOW.at("3.2"),
+        "Owner; set by the server.",
+    ),
 ];
 
 const LIMITS: &[Limit] = &[
-    limit("file", "51,200 bytes", "§2"),
-    limit("name", "1 to 64 characters", "§4"),
-    limit("description", "1 to 1,024 characters", "§3.1"),
-    limit("license", "64 characters", "§3.1"),
-    limit("knowledge_base, user_id", "256 characters", "§3.2"),
-    limit("temperature", "0.0 to 2.0, default 0.7", "§3.2"),
-    limit("max_tokens", "1 to 8,192, default 2,000", "§3.2"),
-    limit("input name, label, default, description", "64, 128, 1,024, 512 characters", "§3.3"),
+    limit("file", "51,200 bytes", AGENT_FLOW.at("2")),
+    limit("name", "1 to 64 characters", AGENT_FLOW.at("4")),
+    limit("description", "1 to 1,024 characters", AGENT_FLOW.at("3.1")),
+    limit("license", "64 characters", AGENT_FLOW.at("3.1")),
+    limit("knowledge_base, user_id", "256 characters", AGENT_FLOW.at("3.2")),
+    limit("temperature", "0.0 to 2.0, default 0.7", AGENT_FLOW.at("3.2")),
+    limit("max_tokens", "1 to 8,192, default 2,000", AGENT_FLOW.at("3.2")),
+    limit(
+        "input name, label, default, description",
+        "64, 128, 1,024, 512 characters",
+        AGENT_FLOW.at("3.3"),
+    ),
 ];
 
 /// Maximum size of a file, in bytes (§2).
@@ -183,11 +203,11 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
         }),
     );
     common::fill(&mut skill.model_alias, root.get("model").and_then(common::spanned));
-    skill.kind = Kind::Prompt;
+    skill.kind = SkillKind::Prompt;
 }
 
-fn write(skill: &Skill) -> Written {
-    let mut yaml = Yaml::new();
+fn write(skill: &Skill) -> WrittenSkill {
+    let mut yaml = YamlWriter::new();
     yaml.text("name", skill.name_text());
     yaml.text("description", skill.description.as_ref().map(|description| description.as_str()));
     yaml.text("license", skill.license.as_ref().map(|license| license.as_str()));

@@ -3,26 +3,27 @@
 use super::{DescriptionLimit, Dialect, Limit, NameStyle, common, limit, skillli};
 use crate::diagnostic::Severity;
 use crate::document::{Document, FrontMatter};
-use crate::emit::{Written, Yaml};
+use crate::emit::{WrittenSkill, YamlWriter};
 use crate::formats;
 use crate::rules;
-use crate::shape::{ANY_MAP, Field, Shape, TEXT_OR_TEXTS, Unknown};
+use crate::shape::{ANY_MAP, Field, Shape, TEXT_OR_TEXTS, UnknownFields};
 use crate::skill::Skill;
+use crate::specification::{AGENT_SKILLS, Section};
 
 pub(super) static DIALECT: Dialect = Dialect {
     id: "agent-skills",
     title: "Agent Skills open standard",
     about: "Instructions for any agent: a name, a description and Markdown.",
-    specification: "agentskills.io specification (2026-08-09) and seed 004, layer 1",
+    specification: AGENT_SKILLS.whole(),
     bases: &[],
     fields: FIELDS,
-    unknown: Unknown::Forbidden,
+    unknown: UnknownFields::Forbidden,
     name: NameStyle::UnicodeKebab,
     directory: Some((Severity::Error, Severity::Error)),
     description: DescriptionLimit {
         most: 1024,
         severity: (Severity::Error, Severity::Error),
-        section: "standard",
+        section: FRONT_MATTER,
         is_cut: false,
     },
     limits: LIMITS,
@@ -33,18 +34,20 @@ pub(super) static DIALECT: Dialect = Dialect {
     write,
 };
 
+pub(super) const FRONT_MATTER: Section = AGENT_SKILLS.at("Frontmatter");
+
 const FIELDS: &[Field] = &[
     Field::new(
         "name",
         Shape::Format(&formats::UNICODE_NAME),
-        "standard",
+        FRONT_MATTER,
         "Identifier; must equal the directory name, which is the default.",
     )
     .rule(&rules::INVALID_NAME),
     Field::new(
         "description",
         Shape::Text { most: 1024 },
-        "standard",
+        FRONT_MATTER,
         "What the skill does and when to use it.",
     )
     .required()
@@ -52,32 +55,32 @@ const FIELDS: &[Field] = &[
     Field::new(
         "license",
         Shape::Text { most: usize::MAX },
-        "standard",
+        FRONT_MATTER,
         "Licence name or a reference to a bundled licence file.",
     ),
     Field::new(
         "compatibility",
         TEXT_OR_TEXTS,
-        "standard",
+        FRONT_MATTER,
         "Environment requirements; at most 500 characters.",
     ),
-    Field::new("metadata", ANY_MAP, "standard", "Any further keys and values."),
+    Field::new("metadata", ANY_MAP, FRONT_MATTER, "Any further keys and values."),
     Field::new(
         "allowed-tools",
         TEXT_OR_TEXTS,
-        "standard",
+        FRONT_MATTER,
         "Pre-approved tools of the host, separated by spaces.",
     ),
 ];
 
 const LIMITS: &[Limit] = &[
-    limit("name", "1 to 64 characters", "standard"),
-    limit("description", "1 to 1,024 characters", "standard"),
-    limit("compatibility", "1 to 500 characters", "standard"),
+    limit("name", "1 to 64 characters", FRONT_MATTER),
+    limit("description", "1 to 1,024 characters", FRONT_MATTER),
+    limit("compatibility", "1 to 500 characters", FRONT_MATTER),
     limit(
         "SKILL.md",
         "500 lines or 5,000 tokens recommended",
-        "standard; SKL, Progressive Disclosure",
+        AGENT_SKILLS.at("Progressive disclosure"),
     ),
 ];
 
@@ -99,15 +102,15 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
     common::fill_list(&mut skill.allowed_tools, common::tool_patterns(root, "allowed-tools"));
 }
 
-fn write(skill: &Skill) -> Written {
-    let mut yaml = Yaml::new();
+fn write(skill: &Skill) -> WrittenSkill {
+    let mut yaml = YamlWriter::new();
     write_layer(skill, &mut yaml);
     skillli::write_metadata(skill, &mut yaml);
     common::finish(skill, yaml)
 }
 
 /// Writes the six fields except `metadata`, which other layers fill differently.
-pub(super) fn write_layer(skill: &Skill, yaml: &mut Yaml) {
+pub(super) fn write_layer(skill: &Skill, yaml: &mut YamlWriter) {
     yaml.text("name", skill.name_text());
     yaml.text("description", skill.description.as_ref().map(|description| description.as_str()));
     yaml.text("license", skill.license.as_ref().map(|license| license.as_str()));

@@ -6,27 +6,28 @@ use super::{DescriptionLimit, Dialect, Limit, NameStyle, agent_skills, common, l
 use crate::diagnostic::Severity;
 use crate::document::Document;
 use crate::document::yaml::{Mapping, Node};
-use crate::emit::{Written, Yaml};
+use crate::emit::{WrittenSkill, YamlWriter};
 use crate::formats;
 use crate::rules;
-use crate::shape::{ANY_MAP, Field, Shape, TEXT, TEXT_OR_TEXTS, Unknown};
+use crate::shape::{ANY_MAP, Field, Shape, TEXT, TEXT_OR_TEXTS, UnknownFields};
 use crate::skill::{Hook, HookHandler, Skill};
 use crate::span::Spanned;
+use crate::specification::{CLAUDE_CODE, CLAUDE_CODE_HOOKS, Section};
 
 pub(super) static DIALECT: Dialect = Dialect {
     id: "claude-code",
     title: "Claude Code",
     about: "The open standard with invocation, subagents and hooks.",
-    specification: "seed 004, layer 2, and the product's documentation",
+    specification: CLAUDE_CODE.whole(),
     bases: &["agent-skills"],
     fields: FIELDS,
-    unknown: Unknown::Kept,
+    unknown: UnknownFields::Kept,
     name: NameStyle::UnicodeKebab,
     directory: Some((Severity::Error, Severity::Error)),
     description: DescriptionLimit {
         most: 1024,
         severity: (Severity::Error, Severity::Error),
-        section: "standard",
+        section: agent_skills::FRONT_MATTER,
         is_cut: false,
     },
     limits: LIMITS,
@@ -36,6 +37,9 @@ pub(super) static DIALECT: Dialect = Dialect {
     refine: super::no_refinement,
     write,
 };
+
+const FRONT_MATTER: Section = CLAUDE_CODE.at("Frontmatter reference");
+const HOOKS: Section = CLAUDE_CODE_HOOKS.whole();
 
 /// The events a hook may be bound to.
 pub(crate) const HOOK_EVENTS: &[&str] = &[
@@ -64,27 +68,22 @@ const ARGUMENTS: Shape = Shape::Either(&[
 ]);
 
 const HANDLER: &[Field] = &[
-    Field::new("type", Shape::Choice(HOOK_TYPES), "SKL layer 2", "Kind of handler.")
+    Field::new("type", Shape::Choice(HOOK_TYPES), HOOKS, "Kind of handler.")
         .required()
         .rule(&rules::INVALID_HOOK),
-    Field::new("command", TEXT, "SKL layer 2", "The command of a `command` hook."),
-    Field::new("prompt", TEXT, "SKL layer 2", "The prompt of a `prompt` or `agent` hook."),
-    Field::new(
-        "timeout",
-        Shape::Integer { from: 1, to: 86_400 },
-        "SKL layer 2",
-        "Timeout in seconds.",
-    ),
-    Field::new("async", Shape::Boolean, "SKL layer 2", "Runs in the background."),
-    Field::new("model", TEXT, "SKL layer 2", "The model of a prompt or an agent."),
+    Field::new("command", TEXT, HOOKS, "The command of a `command` hook."),
+    Field::new("prompt", TEXT, HOOKS, "The prompt of a `prompt` or `agent` hook."),
+    Field::new("timeout", Shape::Integer { from: 1, to: 86_400 }, HOOKS, "Timeout in seconds."),
+    Field::new("async", Shape::Boolean, HOOKS, "Runs in the background."),
+    Field::new("model", TEXT, HOOKS, "The model of a prompt or an agent."),
 ];
 
 const MATCHER: &[Field] = &[
-    Field::new("matcher", TEXT, "SKL layer 2", "Tools that the hook applies to."),
+    Field::new("matcher", TEXT, HOOKS, "Tools that the hook applies to."),
     Field::new(
         "hooks",
         Shape::List { item: &Shape::Map(HANDLER), least: 1, most: 100 },
-        "SKL layer 2",
+        HOOKS,
         "The handlers.",
     )
     .required()
@@ -95,74 +94,74 @@ const FIELDS: &[Field] = &[
     Field::new(
         "name",
         Shape::Format(&formats::UNICODE_NAME),
-        "standard",
+        agent_skills::FRONT_MATTER,
         "Identifier; defaults to the directory name.",
     )
     .rule(&rules::INVALID_NAME),
     Field::new(
         "description",
         Shape::Text { most: 1024 },
-        "standard",
+        agent_skills::FRONT_MATTER,
         "What the skill does and when to use it.",
     )
     .expected()
     .rule(&rules::DESCRIPTION_TOO_LONG),
-    Field::new("argument-hint", TEXT_OR_TEXTS, "SKL layer 2", "Shown during completion.")
+    Field::new("argument-hint", TEXT_OR_TEXTS, FRONT_MATTER, "Shown during completion.")
         .mistakes(&["argument"]),
     Field::new(
         "disable-model-invocation",
         Shape::Boolean,
-        "SKL layer 2",
+        FRONT_MATTER,
         "Only the user may invoke the skill.",
     )
     .default("false"),
-    Field::new("user-invocable", Shape::Boolean, "SKL layer 2", "Listed in the `/` menu.")
+    Field::new("user-invocable", Shape::Boolean, FRONT_MATTER, "Listed in the `/` menu.")
         .default("true"),
-    Field::new("mode", Shape::Boolean, "SKL layer 2", "Listed as a mode command.").default("false"),
+    Field::new("mode", Shape::Boolean, FRONT_MATTER, "Listed as a mode command.").default("false"),
     // The client ignores any other value and runs the skill in the main conversation.
-    Field::new("context", Shape::Choice(&["fork"]), "SKL layer 2", "`fork` runs it in a subagent.")
+    Field::new("context", Shape::Choice(&["fork"]), FRONT_MATTER, "`fork` runs it in a subagent.")
         .lenient(),
-    Field::new("agent", TEXT, "SKL layer 2", "The subagent's type.").default("general-purpose"),
+    Field::new("agent", TEXT, FRONT_MATTER, "The subagent's type.").default("general-purpose"),
     Field::new(
         "model",
         Shape::Either(&[TEXT, ANY_MAP]),
-        "SKL layer 2",
-        "A model by alias or full id (R14).",
+        FRONT_MATTER,
+        "A model by alias or full id.",
     ),
     Field::new(
         "hooks",
         Shape::MapOf(&Shape::List { item: &Shape::Map(MATCHER), least: 0, most: 100 }),
-        "SKL layer 2",
+        HOOKS,
         "Lifecycle hooks.",
     )
     .rule(&rules::INVALID_HOOK),
-    Field::new("when_to_use", TEXT, "product", "More trigger text beside the description."),
-    Field::new("arguments", ARGUMENTS, "product", "Names of the arguments, for `$name`."),
+    Field::new("when_to_use", TEXT, FRONT_MATTER, "More trigger text beside the description."),
+    Field::new("arguments", ARGUMENTS, FRONT_MATTER, "Names of the arguments, for `$name`."),
     Field::new(
         "disallowed-tools",
         TEXT_OR_TEXTS,
-        "product",
+        FRONT_MATTER,
         "Tools of the host that the skill may not use.",
     ),
     Field::new(
         "effort",
         Shape::Choice(&["low", "medium", "high", "xhigh", "max"]),
-        "product",
+        FRONT_MATTER,
         "Effort level.",
     ),
-    Field::new("background", Shape::Boolean, "product", "Runs in the background."),
-    Field::new("paths", TEXT_OR_TEXTS, "product", "File globs that activate the skill."),
+    Field::new("background", Shape::Boolean, FRONT_MATTER, "Runs in the background."),
+    Field::new("paths", TEXT_OR_TEXTS, FRONT_MATTER, "File globs that activate the skill."),
     Field::new(
         "shell",
         Shape::Choice(&["bash", "powershell"]),
-        "product",
+        FRONT_MATTER,
         "Shell for injected commands.",
     ),
 ];
 
 const LIMITS: &[Limit] = &[
-    limit("description + when_to_use in the catalogue", "1,536 characters", "product"),
-    limit("catalogue", "1 % of the context window", "product"),
+    limit("description + when_to_use in the catalogue", "1,536 characters", FRONT_MATTER),
+    limit("catalogue", "1 % of the context window", FRONT_MATTER),
 ];
 
 /// The fields that only this dialect has.
@@ -274,8 +273,8 @@ fn handler(mapping: &Mapping<'_>) -> Option<HookHandler> {
     })
 }
 
-fn write(skill: &Skill) -> Written {
-    let mut yaml = Yaml::new();
+fn write(skill: &Skill) -> WrittenSkill {
+    let mut yaml = YamlWriter::new();
     agent_skills::write_layer(skill, &mut yaml);
     write_layer(skill, &mut yaml);
     skillli::write_metadata(skill, &mut yaml);
@@ -283,7 +282,7 @@ fn write(skill: &Skill) -> Written {
 }
 
 /// Writes the fields of this layer.
-pub(super) fn write_layer(skill: &Skill, yaml: &mut Yaml) {
+pub(super) fn write_layer(skill: &Skill, yaml: &mut YamlWriter) {
     let invocation = &skill.invocation;
     let text = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.value.clone());
     yaml.text("argument-hint", text(&invocation.argument_hint).as_deref());
@@ -307,7 +306,7 @@ pub(super) fn write_layer(skill: &Skill, yaml: &mut Yaml) {
     write_hooks(&skill.hooks, yaml);
 }
 
-fn write_hooks(hooks: &[Hook], yaml: &mut Yaml) {
+fn write_hooks(hooks: &[Hook], yaml: &mut YamlWriter) {
     let mut events: Map<String, Value> = Map::new();
     for hook in hooks {
         let handlers: Vec<Value> = hook.handlers.iter().map(write_handler).collect();

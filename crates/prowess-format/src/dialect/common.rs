@@ -3,17 +3,17 @@
 use serde_json::{Map, Value};
 
 use crate::document::yaml::{Mapping, Node};
-use crate::emit::{Written, Yaml};
-use crate::skill::{Parameter, Skill, Text};
+use crate::emit::{WrittenSkill, YamlWriter};
+use crate::skill::{OptionalText, Parameter, Skill};
 use crate::span::{Span, Spanned};
 
 /// A text field.
-pub(crate) fn text(mapping: &Mapping<'_>, key: &str) -> Text {
+pub(crate) fn text(mapping: &Mapping<'_>, key: &str) -> OptionalText {
     mapping.get(key).and_then(spanned)
 }
 
 /// A scalar with its span.
-pub(crate) fn spanned(node: &Node<'_>) -> Text {
+pub(crate) fn spanned(node: &Node<'_>) -> OptionalText {
     node.text()
         .filter(|text| !text.trim().is_empty())
         .map(|text| Spanned::new(text.trim().to_owned(), node.span))
@@ -167,7 +167,7 @@ pub(crate) fn body(document: &crate::document::Document<'_>) -> String {
 }
 
 /// Writes what [`read_identity`] reads, with the authors under `author_key`.
-pub(crate) fn write_identity(skill: &Skill, yaml: &mut Yaml, author_key: &str) {
+pub(crate) fn write_identity(skill: &Skill, yaml: &mut YamlWriter, author_key: &str) {
     yaml.text("name", skill.name.as_ref().map(|name| name.as_str()));
     yaml.text("version", skill.version.as_ref().map(|version| version.as_str()));
     yaml.text("description", skill.description.as_ref().map(|description| description.as_str()));
@@ -187,7 +187,7 @@ pub(crate) fn joined(texts: &[Spanned<String>]) -> Option<String> {
 /// Writes the `inputs` list.
 pub(crate) fn write_inputs(
     inputs: &[Parameter],
-    yaml: &mut Yaml,
+    yaml: &mut YamlWriter,
     kind: impl Fn(&str) -> String,
     default: impl Fn(&Value) -> Value,
 ) {
@@ -250,12 +250,12 @@ pub(crate) fn write_parameters(parameters: &[Parameter], required: Required) -> 
 }
 
 /// Joins front matter and body of a Markdown dialect, unknown fields last.
-pub(crate) fn finish(skill: &Skill, mut yaml: Yaml) -> Written {
+pub(crate) fn finish(skill: &Skill, mut yaml: YamlWriter) -> WrittenSkill {
     // A field that the dialect reads without listing it is in the model twice, but is written once.
     for (key, value) in skill.extra.iter().filter(|(key, _)| !yaml.has(key)).collect::<Vec<_>>() {
         yaml.value(key, value);
     }
-    Written::markdown(&yaml, &skill.body)
+    WrittenSkill::markdown(&yaml, &skill.body)
 }
 
 /// The empty span of computed values.

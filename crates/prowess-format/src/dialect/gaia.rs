@@ -8,27 +8,28 @@ use super::{DescriptionLimit, Dialect, Limit, NameStyle, common, limit};
 use crate::diagnostic::{Findings, Severity};
 use crate::document::yaml::{Mapping, Node};
 use crate::document::{Document, Form};
-use crate::emit::{Written, Yaml};
+use crate::emit::{WrittenSkill, YamlWriter};
 use crate::formats;
 use crate::rules;
-use crate::shape::{ANY_MAP, Field, Shape, TEXT, TEXTS, Unknown};
-use crate::skill::{Kind, Parameter, Skill, SkillDependency, Tool, ToolKind};
+use crate::shape::{ANY_MAP, Field, Shape, TEXT, TEXTS, UnknownFields};
+use crate::skill::{Parameter, Skill, SkillDependency, SkillKind, Tool, ToolKind};
 use crate::span::Spanned;
+use crate::specification::{GAIA, GAIA_IMPLEMENTATION};
 
 pub(super) static DIALECT: Dialect = Dialect {
     id: "gaia",
     title: "GAIA",
     about: "Python tools with permissions, requirements and security tiers.",
-    specification: "seed 001",
+    specification: GAIA.whole(),
     bases: &[],
     fields: FIELDS,
-    unknown: Unknown::Kept,
+    unknown: UnknownFields::Kept,
     name: NameStyle::LetterFirst,
     directory: Some((Severity::Warning, Severity::Error)),
     description: DescriptionLimit {
         most: 200,
         severity: (Severity::Warning, Severity::Error),
-        section: "§2.2",
+        section: GAIA.at("2.2"),
         is_cut: false,
     },
     limits: LIMITS,
@@ -47,57 +48,62 @@ pub(crate) const TYPES: &[&str] = &["string", "integer", "number", "boolean", "a
 const PERMISSION: Shape = Shape::Format(&formats::PERMISSION);
 
 const PARAMETER: &[Field] = &[
-    Field::new("type", Shape::Choice(TYPES), "§2.1", "JSON type.")
+    Field::new("type", Shape::Choice(TYPES), GAIA.at("2.1"), "JSON type.")
         .required()
         .rule(&rules::INVALID_PARAMETER_TYPE),
-    Field::new("required", Shape::Boolean, "§2.1", "Must be given.").default("false"),
-    Field::new("default", Shape::Any, "§2.1", "Default value."),
-    Field::new("description", TEXT, "§2.1", "What it is for."),
+    Field::new("required", Shape::Boolean, GAIA.at("2.1"), "Must be given.").default("false"),
+    Field::new("default", Shape::Any, GAIA.at("2.1"), "Default value."),
+    Field::new("description", TEXT, GAIA.at("2.1"), "What it is for."),
 ];
 
 pub(crate) const TOOL: &[Field] = &[
-    Field::new("name", TEXT, "§2.1", "The function's name in `tools.py`.").required(),
-    Field::new("description", TEXT, "§2.1", "What it does.").expected(),
-    Field::new("parameters", Shape::MapOf(&Shape::Map(PARAMETER)), "§2.1", "Parameters by name."),
-    Field::new("returns", Shape::Any, "§2.1", "What it returns."),
-    Field::new("atomic", Shape::Boolean, "§2.1", "Passed on to the decorator."),
+    Field::new("name", TEXT, GAIA.at("2.1"), "The function's name in `tools.py`.").required(),
+    Field::new("description", TEXT, GAIA.at("2.1"), "What it does.").expected(),
+    Field::new(
+        "parameters",
+        Shape::MapOf(&Shape::Map(PARAMETER)),
+        GAIA.at("2.1"),
+        "Parameters by name.",
+    ),
+    Field::new("returns", Shape::Any, GAIA.at("2.1"), "What it returns."),
+    Field::new("atomic", Shape::Boolean, GAIA.at("2.1"), "Passed on to the decorator."),
 ];
 
 const HARDWARE: &[Field] = &[
     Field::new(
         "npu",
         Shape::Choice(&["required", "optional", "none"]),
-        "§2.1",
+        GAIA.at("2.1"),
         "Neural processor.",
     ),
-    Field::new("gpu_vram", TEXT, "§2.1", "Minimum GPU memory."),
+    Field::new("gpu_vram", TEXT, GAIA.at("2.1"), "Minimum GPU memory."),
 ];
 
 const SKILL_DEPENDENCY: &[Field] = &[
-    Field::new("name", TEXT, "§10.3", "Name of the other skill.").required(),
-    Field::new("version", Shape::Format(&formats::RANGE), "§10.2", "Version range.")
+    Field::new("name", TEXT, GAIA.at("10.3"), "Name of the other skill.").required(),
+    Field::new("version", Shape::Format(&formats::RANGE), GAIA.at("10.2"), "Version range.")
         .rule(&rules::INVALID_RANGE),
-    Field::new("required", Shape::Boolean, "§9.1", "Whether the skill fails without it."),
+    Field::new("required", Shape::Boolean, GAIA.at("9.1"), "Whether the skill fails without it."),
 ];
 
 const REQUIREMENTS: &[Field] = &[
     Field::new(
         "model",
         Shape::Format(&formats::SIZE),
-        "§2.1",
+        GAIA.at("2.1"),
         "Minimum model size, such as `>=7B`.",
     ),
     Field::new(
         "context",
         Shape::Format(&formats::SIZE),
-        "§2.1",
+        GAIA.at("2.1"),
         "Minimum context window, such as `>=8K`.",
     ),
-    Field::new("python", TEXT, "§2.1", "Python version range."),
-    Field::new("dependencies", TEXTS, "§2.1", "Python packages."),
-    Field::new("node_dependencies", TEXTS, "§2.1", "Node packages."),
-    Field::new("env_vars", TEXTS, "§2.1", "Environment variables."),
-    Field::new("hardware", Shape::Map(HARDWARE), "§2.1", "Hardware hints."),
+    Field::new("python", TEXT, GAIA.at("2.1"), "Python version range."),
+    Field::new("dependencies", TEXTS, GAIA.at("2.1"), "Python packages."),
+    Field::new("node_dependencies", TEXTS, GAIA.at("2.1"), "Node packages."),
+    Field::new("env_vars", TEXTS, GAIA.at("2.1"), "Environment variables."),
+    Field::new("hardware", Shape::Map(HARDWARE), GAIA.at("2.1"), "Hardware hints."),
     Field::new(
         "skills",
         Shape::List {
@@ -105,7 +111,7 @@ const REQUIREMENTS: &[Field] = &[
             least: 0,
             most: 1000,
         },
-        "§10.3",
+        GAIA.at("10.3"),
         "Other skills.",
     ),
 ];
@@ -114,58 +120,63 @@ const FIELDS: &[Field] = &[
     Field::new(
         "name",
         Shape::Format(&formats::GAIA_NAME),
-        "§2.2, §2.3",
+        GAIA.at("2.2 and 2.3"),
         "Identifier; defaults to the directory name.",
     )
     .rule(&rules::INVALID_NAME),
-    Field::new("version", Shape::Format(&formats::VERSION), "§2.2", "SemVer version.")
+    Field::new("version", Shape::Format(&formats::VERSION), GAIA.at("2.2"), "SemVer version.")
         .expected()
         .rule(&rules::INVALID_VERSION),
     Field::new(
         "description",
         Shape::Text { most: 1024 },
-        "§2.2",
+        GAIA.at("2.2"),
         "One line, at most 200 characters.",
     )
     .required()
     .rule(&rules::DESCRIPTION_TOO_LONG),
-    Field::new("author", TEXT, "§2.2", "Publisher."),
-    Field::new("license", TEXT, "§2.2", "SPDX identifier."),
+    Field::new("author", TEXT, GAIA.at("2.2"), "Publisher."),
+    Field::new("license", TEXT, GAIA.at("2.2"), "SPDX identifier."),
     Field::new(
         "permissions",
         Shape::List { item: &PERMISSION, least: 0, most: 1000 },
-        "§3",
+        GAIA.at("3"),
         "Permission grants.",
     )
     .rule(&rules::INVALID_PERMISSION),
-    Field::new("requirements", Shape::Map(REQUIREMENTS), "§2.1", "Runtime requirements.")
+    Field::new("requirements", Shape::Map(REQUIREMENTS), GAIA.at("2.1"), "Runtime requirements.")
         .mistakes(&["requires"]),
     Field::new(
         "tools",
         Shape::List { item: &Shape::Map(TOOL), least: 0, most: 1000 },
-        "§2.1",
+        GAIA.at("2.1"),
         "Tool declarations.",
     ),
     Field::new(
         "security_tier",
         Shape::Choice(TIERS),
-        "§4",
+        GAIA.at("4"),
         "The tier the author claims; a claim grants nothing.",
     )
     .rule(&rules::INVALID_SECURITY_TIER),
-    Field::new("registry", Shape::Format(&formats::URL), "§2.2", "Registry."),
-    Field::new("tags", TEXTS, "§2.2", "Searchable tags."),
-    Field::new("homepage", Shape::Format(&formats::URL), "§2.2", "Documentation.")
+    Field::new("registry", Shape::Format(&formats::URL), GAIA.at("2.2"), "Registry."),
+    Field::new("tags", TEXTS, GAIA.at("2.2"), "Searchable tags."),
+    Field::new("homepage", Shape::Format(&formats::URL), GAIA.at("2.2"), "Documentation.")
         .rule(&rules::INVALID_URL),
-    Field::new("repository", Shape::Format(&formats::URL), "§2.2", "Source repository.")
+    Field::new("repository", Shape::Format(&formats::URL), GAIA.at("2.2"), "Source repository.")
         .rule(&rules::INVALID_URL),
-    Field::new("metadata", ANY_MAP, "implementation", "`metadata.gaia` may hold the same fields."),
+    Field::new(
+        "metadata",
+        ANY_MAP,
+        GAIA_IMPLEMENTATION.whole(),
+        "`metadata.gaia` may hold the same fields.",
+    ),
 ];
 
 const LIMITS: &[Limit] = &[
-    limit("name", "1 to 64 characters, a letter first", "§2.3"),
-    limit("description", "200 characters", "§2.2"),
-    limit("tools", "at least one", "§2.2"),
+    limit("name", "1 to 64 characters, a letter first", GAIA.at("2.3")),
+    limit("description", "200 characters", GAIA.at("2.2")),
+    limit("tools", "at least one", GAIA.at("2.2")),
 ];
 
 /// The fields of `metadata.gaia` (GAIX-1).
@@ -242,7 +253,7 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
     }
     skill.metadata.retain(|(key, value)| key != "gaia" || !value.is_object());
     if !skill.tools.is_empty() {
-        skill.kind = Kind::Tools;
+        skill.kind = SkillKind::Tools;
     }
 }
 
@@ -381,8 +392,8 @@ fn refine(schema: &mut Value) {
         serde_json::json!([{ "if": { "anyOf": at_top.collect::<Vec<_>>() }, "else": nested }]);
 }
 
-fn write(skill: &Skill) -> Written {
-    let mut yaml = Yaml::new();
+fn write(skill: &Skill) -> WrittenSkill {
+    let mut yaml = YamlWriter::new();
     common::write_identity(skill, &mut yaml, "author");
     let permissions: Vec<Value> =
         skill.permissions.iter().map(|permission| Value::String(permission.to_string())).collect();
@@ -406,7 +417,7 @@ fn write(skill: &Skill) -> Written {
     common::finish(skill, yaml)
 }
 
-fn write_requirements(skill: &Skill, yaml: &mut Yaml) {
+fn write_requirements(skill: &Skill, yaml: &mut YamlWriter) {
     let map = requirements(skill);
     if !map.is_empty() {
         yaml.value("requirements", &Value::Object(map));

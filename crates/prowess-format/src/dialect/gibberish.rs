@@ -7,27 +7,28 @@ use crate::command;
 use crate::diagnostic::Severity;
 use crate::document::markdown::Block;
 use crate::document::{Document, Form, FrontMatter};
-use crate::emit::{Written, Yaml};
+use crate::emit::{WrittenSkill, YamlWriter};
 use crate::formats;
 use crate::rules;
-use crate::shape::{Field, Shape, TEXT, Unknown};
-use crate::skill::{Kind, Parameter, Skill, Tool, ToolKind};
+use crate::shape::{Field, Shape, TEXT, UnknownFields};
+use crate::skill::{Parameter, Skill, SkillKind, Tool, ToolKind};
 use crate::span::{Span, Spanned};
+use crate::specification::{GIBBERISH, PROWESS};
 
 pub(super) static DIALECT: Dialect = Dialect {
     id: "gibberish",
     title: "gibb.eri.sh",
     about: "Command-line tools with typed parameters, as sections of the body.",
-    specification: "seed 000",
+    specification: GIBBERISH.whole(),
     bases: &[],
     fields: FIELDS,
-    unknown: Unknown::Warned,
+    unknown: UnknownFields::Warned,
     name: NameStyle::Kebab,
     directory: Some((Severity::Error, Severity::Error)),
     description: DescriptionLimit {
         most: 256,
         severity: (Severity::Warning, Severity::Error),
-        section: "§2.2, §9.2",
+        section: GIBBERISH.at("2.2 and 9.2"),
         is_cut: true,
     },
     limits: LIMITS,
@@ -49,23 +50,23 @@ const FIELDS: &[Field] = &[
     Field::new(
         "name",
         Shape::Format(&formats::NAME),
-        "§2.2",
+        GIBBERISH.at("2.2"),
         "Identifier; must equal the directory name.",
     )
     .required()
     .rule(&rules::INVALID_NAME),
-    Field::new("version", Shape::Format(&formats::VERSION), "§2.2", "SemVer version.")
+    Field::new("version", Shape::Format(&formats::VERSION), GIBBERISH.at("2.2"), "SemVer version.")
         .required()
         .rule(&rules::INVALID_VERSION),
     Field::new(
         "description",
         Shape::Text { most: 1024 },
-        "§2.2",
+        GIBBERISH.at("2.2"),
         "Purpose and trigger phrases, at most 256 characters.",
     )
     .required()
     .rule(&rules::DESCRIPTION_TOO_LONG),
-    Field::new("author", TEXT, "§2.2", "Author's name or handle."),
+    Field::new("author", TEXT, GIBBERISH.at("2.2"), "Author's name or handle."),
     Field::new(
         "modes",
         Shape::List {
@@ -73,32 +74,48 @@ const FIELDS: &[Field] = &[
             least: 1,
             most: 4,
         },
-        "§2.2",
+        GIBBERISH.at("2.2"),
         "Modes in which the tools are offered.",
     )
     .default("[\"Global\"]")
     .rule(&rules::INVALID_MODE),
-    Field::new("read_only", Shape::Boolean, "§2.2", "May run without approval.").default("false"),
-    Field::new("always_ask", Shape::Boolean, "§2.2", "Asks even when read-only.").default("false"),
-    Field::new("timeout", Shape::Integer { from: 1, to: 300 }, "§2.2", "Timeout in seconds.")
-        .default("30")
-        .rule(&rules::INVALID_TIMEOUT),
-    Field::new("network", Shape::Boolean, "§2.2", "Needs the network; grants nothing.")
+    Field::new("read_only", Shape::Boolean, GIBBERISH.at("2.2"), "May run without approval.")
         .default("false"),
+    Field::new("always_ask", Shape::Boolean, GIBBERISH.at("2.2"), "Asks even when read-only.")
+        .default("false"),
+    Field::new(
+        "timeout",
+        Shape::Integer { from: 1, to: 300 },
+        GIBBERISH.at("2.2"),
+        "Timeout in seconds.",
+    )
+    .default("30")
+    .rule(&rules::INVALID_TIMEOUT),
+    Field::new(
+        "network",
+        Shape::Boolean,
+        GIBBERISH.at("2.2"),
+        "Needs the network; grants nothing.",
+    )
+    .default("false"),
     Field::new(
         "x-tool-pack",
         Shape::Any,
-        "extension",
+        PROWESS.whole(),
         "Fields of tool packs that this dialect lacks, by tool.",
     ),
 ];
 
 const LIMITS: &[Limit] = &[
-    limit("name", "1 to 64 characters", "§1.2"),
-    limit("description", "1 to 256 characters; longer ones are cut in the manifest", "§2.2, §9.2"),
-    limit("timeout", "1 to 300 seconds, default 30", "§2.2"),
-    limit("tool name", "1 to 32 characters of [a-z0-9_]", "§3.2"),
-    limit("output", "first 2,048 and last 2,048 bytes", "§4.2"),
+    limit("name", "1 to 64 characters", GIBBERISH.at("1.2")),
+    limit(
+        "description",
+        "1 to 256 characters; longer ones are cut in the manifest",
+        GIBBERISH.at("2.2 and 9.2"),
+    ),
+    limit("timeout", "1 to 300 seconds, default 30", GIBBERISH.at("2.2")),
+    limit("tool name", "1 to 32 characters of [a-z0-9_]", GIBBERISH.at("3.2")),
+    limit("output", "first 2,048 and last 2,048 bytes", GIBBERISH.at("4.2")),
 ];
 
 fn affinity(document: &Document<'_>) -> u32 {
@@ -154,10 +171,10 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
         }
     }
     if !tools.is_empty() {
-        skill.kind = Kind::Tools;
+        skill.kind = SkillKind::Tools;
     }
     common::fill_list(&mut skill.tools, tools);
-    skill.kind = Kind::Tools;
+    skill.kind = SkillKind::Tools;
 }
 
 /// One H3 section.
@@ -245,8 +262,8 @@ fn is_shell(info: &str) -> bool {
 }
 
 fn parameter(
-    header: &[crate::document::markdown::Cell],
-    row: &[crate::document::markdown::Cell],
+    header: &[crate::document::markdown::TableCell],
+    row: &[crate::document::markdown::TableCell],
 ) -> Option<Parameter> {
     let cell = |title: &str| {
         header
@@ -347,8 +364,8 @@ fn extend(tool: &mut Tool, extension: Option<&Value>) {
     }
 }
 
-fn write(skill: &Skill) -> Written {
-    let mut yaml = Yaml::new();
+fn write(skill: &Skill) -> WrittenSkill {
+    let mut yaml = YamlWriter::new();
     common::write_identity(skill, &mut yaml, "author");
     yaml.texts("modes", &skill.modes);
     yaml.boolean("read_only", skill.read_only.as_ref().map(|value| value.value));
@@ -385,7 +402,7 @@ fn write(skill: &Skill) -> Written {
     for (key, value) in &skill.extra {
         yaml.value(key, value);
     }
-    Written::markdown(&yaml, &body)
+    WrittenSkill::markdown(&yaml, &body)
 }
 
 /// The names of the tools that a body defines with a command, whatever dialect it belongs to.

@@ -7,9 +7,10 @@ mod detect;
 
 use crate::diagnostic::{Findings, Severity};
 use crate::document::Document;
-use crate::emit::Written;
-use crate::shape::{Field, Unknown};
+use crate::emit::WrittenSkill;
+use crate::shape::{Field, UnknownFields};
 use crate::skill::Skill;
+use crate::specification::Section;
 
 pub use detect::{FAMILY, OWN_FIELD, SECOND_LAYER, detect, layers_of};
 
@@ -33,13 +34,13 @@ pub struct Dialect {
     /// One sentence about its purpose.
     pub about: &'static str,
     /// The document that defines it.
-    pub specification: &'static str,
+    pub specification: Section,
     /// Dialects that this one extends; their fields are valid too.
     pub bases: &'static [&'static str],
     /// The fields of its front matter.
     pub fields: &'static [Field],
     /// How it treats unknown fields.
-    pub unknown: Unknown,
+    pub unknown: UnknownFields,
     /// Format of names.
     pub name: NameStyle,
     /// Severity of a name that differs from the directory: usually, and under `--strict` (R4).
@@ -57,7 +58,7 @@ pub struct Dialect {
     /// Adds to the JSON Schema what the table of fields can't express.
     pub refine: fn(&mut serde_json::Value),
     /// Writes the model in this dialect.
-    pub write: fn(&Skill) -> Written,
+    pub write: fn(&Skill) -> WrittenSkill,
 }
 
 impl PartialEq for Dialect {
@@ -89,7 +90,7 @@ pub struct DescriptionLimit {
     /// Severity of a longer one, usually and under `--strict`.
     pub severity: (Severity, Severity),
     /// Where the specification says so.
-    pub section: &'static str,
+    pub section: Section,
     /// Whether a model gets to see no more than `most` characters of a longer one.
     pub is_cut: bool,
 }
@@ -102,11 +103,11 @@ pub struct Limit {
     /// The number with its unit.
     pub value: &'static str,
     /// Where the specification says so.
-    pub section: &'static str,
+    pub section: Section,
 }
 
 /// A row of a limits table.
-pub(crate) const fn limit(what: &'static str, value: &'static str, section: &'static str) -> Limit {
+pub(crate) const fn limit(what: &'static str, value: &'static str, section: Section) -> Limit {
     Limit { what, value, section }
 }
 

@@ -2,31 +2,34 @@
 
 use serde_json::{Map, Value};
 
-use super::{DescriptionLimit, Dialect, Limit, NameStyle, claude_code, common, gaia, limit};
+use super::{
+    DescriptionLimit, Dialect, Limit, NameStyle, agent_skills, claude_code, common, gaia, limit,
+};
 use crate::diagnostic::Severity;
 use crate::document::yaml::{Mapping, Node};
 use crate::document::{Document, Form};
-use crate::emit::{Written, Yaml};
+use crate::emit::{WrittenSkill, YamlWriter};
 use crate::permission::{Domain, Level, Permission};
 use crate::rules;
-use crate::shape::{ANY_MAP, Field, Shape, TEXT, TEXT_OR_TEXTS, TEXTS, Unknown};
-use crate::skill::{Install, Kind, OpenClaw, Skill, ToolKind};
+use crate::shape::{ANY_MAP, Field, Shape, TEXT, TEXT_OR_TEXTS, TEXTS, UnknownFields};
+use crate::skill::{InstallStep, OpenClaw, Skill, SkillKind, ToolKind};
 use crate::span::Spanned;
+use crate::specification::{GAIA, OPENCLAW, PUBLISHED_OPENCLAW, Section};
 
 pub(super) static DIALECT: Dialect = Dialect {
     id: "openclaw",
     title: "OpenClaw",
     about: "Instructions with gates on programs, variables and settings.",
-    specification: "published OpenClaw skills; seed 001 §8",
+    specification: DOCUMENTED,
     bases: &[],
     fields: FIELDS,
-    unknown: Unknown::Kept,
+    unknown: UnknownFields::Kept,
     name: NameStyle::Free,
     directory: Some((Severity::Warning, Severity::Warning)),
     description: DescriptionLimit {
         most: 1024,
         severity: (Severity::Error, Severity::Error),
-        section: "R1",
+        section: agent_skills::FRONT_MATTER,
         is_cut: false,
     },
     limits: LIMITS,
@@ -37,97 +40,96 @@ pub(super) static DIALECT: Dialect = Dialect {
     write,
 };
 
+const DOCUMENTED: Section = OPENCLAW.at("Skills");
+const PUBLISHED: Section = PUBLISHED_OPENCLAW.whole();
+const OLDER_SHAPE: Section = GAIA.at("8.1");
+
 /// The vendor's namespaces; the first that is present wins, without merging (OC-1).
 pub(crate) const NAMESPACES: &[&str] = &["openclaw", "clawdbot", "clawdis", "moltbot"];
 /// The install kinds that the vendor documents (OC-5).
 pub(crate) const INSTALL_KINDS: &[&str] = &["brew", "node", "go", "uv", "download"];
 
 const REQUIRES: &[Field] = &[
-    Field::new("bins", TEXT_OR_TEXTS, "real files", "Programs that must be on PATH."),
-    Field::new("anyBins", TEXT_OR_TEXTS, "real files", "Programs of which one must be on PATH."),
-    Field::new("env", TEXT_OR_TEXTS, "real files", "Environment variables that must be set."),
-    Field::new("config", TEXT_OR_TEXTS, "real files", "Settings that must be set."),
+    Field::new("bins", TEXT_OR_TEXTS, PUBLISHED, "Programs that must be on PATH."),
+    Field::new("anyBins", TEXT_OR_TEXTS, PUBLISHED, "Programs of which one must be on PATH."),
+    Field::new("env", TEXT_OR_TEXTS, PUBLISHED, "Environment variables that must be set."),
+    Field::new("config", TEXT_OR_TEXTS, PUBLISHED, "Settings that must be set."),
 ];
 
 /// The vendor's reader silently drops invalid values, so they are warnings.
 const VENDOR: &[Field] = &[
-    Field::new("emoji", TEXT, "real files", "Shown beside the name.").lenient(),
-    Field::new("homepage", TEXT, "real files", "Home page.").lenient(),
-    Field::new("os", TEXT_OR_TEXTS, "real files", "Operating systems.").lenient(),
-    Field::new(
-        "always",
-        Shape::Boolean,
-        "real files",
-        "Skips every gate but the operating system.",
-    )
-    .lenient(),
-    Field::new("skillKey", TEXT, "real files", "Key of the skill's settings.").lenient(),
-    Field::new("primaryEnv", TEXT, "real files", "The main secret.").lenient(),
-    Field::new("requires", Shape::Map(REQUIRES), "real files", "Gates.").lenient(),
+    Field::new("emoji", TEXT, PUBLISHED, "Shown beside the name.").lenient(),
+    Field::new("homepage", TEXT, PUBLISHED, "Home page.").lenient(),
+    Field::new("os", TEXT_OR_TEXTS, PUBLISHED, "Operating systems.").lenient(),
+    Field::new("always", Shape::Boolean, PUBLISHED, "Skips every gate but the operating system.")
+        .lenient(),
+    Field::new("skillKey", TEXT, PUBLISHED, "Key of the skill's settings.").lenient(),
+    Field::new("primaryEnv", TEXT, PUBLISHED, "The main secret.").lenient(),
+    Field::new("requires", Shape::Map(REQUIRES), PUBLISHED, "Gates.").lenient(),
     Field::new(
         "envVars",
         Shape::List { item: &Shape::Any, least: 0, most: 1000 },
-        "real files",
+        PUBLISHED,
         "Variables with descriptions.",
     )
     .lenient(),
     Field::new(
         "install",
         Shape::List { item: &ANY_MAP, least: 0, most: 1000 },
-        "real files",
+        PUBLISHED,
         "Install steps for what it needs; never run automatically.",
     )
     .lenient(),
 ];
 
 const ACTION: &[Field] = &[
-    Field::new("name", TEXT, "seed 001 §8.1", "Name of the action.").required(),
-    Field::new("description", TEXT, "seed 001 §8.1", "What it does."),
+    Field::new("name", TEXT, OLDER_SHAPE, "Name of the action.").required(),
+    Field::new("description", TEXT, OLDER_SHAPE, "What it does."),
     Field::new(
         "handler",
         TEXT,
-        "seed 001 §8.1",
+        OLDER_SHAPE,
         "Path of the handler, `file.py` or `file.py:function`.",
     )
     .expected(),
-    Field::new("parameters", ANY_MAP, "seed 001 §8.1", "Parameters by name."),
+    Field::new("parameters", ANY_MAP, OLDER_SHAPE, "Parameters by name."),
 ];
 
 const FIELDS: &[Field] = &[
-    Field::new("name", TEXT, "real files", "Name; defaults to the directory name."),
+    Field::new("name", TEXT, PUBLISHED, "Name; defaults to the directory name."),
     Field::new(
         "description",
         Shape::Text { most: 1024 },
-        "real files",
+        PUBLISHED,
         "What the skill does and when to use it.",
     )
     .expected()
     .rule(&rules::DESCRIPTION_TOO_LONG),
-    Field::new("version", TEXT, "real files", "Version."),
-    Field::new("homepage", TEXT, "real files", "Home page."),
-    Field::new("license", TEXT, "real files", "Licence."),
-    Field::new("author", TEXT_OR_TEXTS, "real files", "Author."),
-    Field::new("tags", TEXT_OR_TEXTS, "real files", "Tags."),
-    Field::new("user-invocable", Shape::Boolean, "vendor documentation", "Listed in the `/` menu.")
+    Field::new("version", TEXT, PUBLISHED, "Version."),
+    Field::new("homepage", TEXT, PUBLISHED, "Home page."),
+    Field::new("license", TEXT, PUBLISHED, "Licence."),
+    Field::new("author", TEXT_OR_TEXTS, PUBLISHED, "Author."),
+    Field::new("tags", TEXT_OR_TEXTS, PUBLISHED, "Tags."),
+    Field::new("user-invocable", Shape::Boolean, DOCUMENTED, "Listed in the `/` menu.")
         .default("true"),
     Field::new(
         "disable-model-invocation",
         Shape::Boolean,
-        "vendor documentation",
+        DOCUMENTED,
         "Only the user may invoke it.",
     )
     .default("false"),
     Field::new(
         "command-dispatch",
         Shape::Choice(&["tool"]),
-        "vendor documentation",
+        DOCUMENTED,
         "`tool` sends `/name` straight to a tool.",
     ),
-    Field::new("command-tool", TEXT, "vendor documentation", "The tool that `/name` is sent to."),
+    Field::new("command-tool", TEXT, DOCUMENTED, "The tool that `/name` is sent to."),
     Field::new(
         "command-arg-mode",
         Shape::Choice(&["raw"]),
-        "vendor documentation",
+        DOCUMENTED,
         "How arguments are passed.",
     )
     .default("raw")
@@ -135,28 +137,23 @@ const FIELDS: &[Field] = &[
     Field::new(
         "metadata",
         Shape::Either(&[ANY_MAP, TEXT]),
-        "real files",
+        PUBLISHED,
         "`metadata.openclaw` holds the vendor block.",
     ),
-    Field::new("claw_version", Shape::Any, "seed 001 §8.1", "Version in the older shape."),
+    Field::new("claw_version", Shape::Any, OLDER_SHAPE, "Version in the older shape."),
     Field::new(
         "actions",
         Shape::List { item: &Shape::Map(ACTION), least: 0, most: 1000 },
-        "seed 001 §8.1",
+        OLDER_SHAPE,
         "Tools in the older shape.",
     ),
-    Field::new("pip_requires", TEXTS, "seed 001 §8.1", "Python packages in the older shape."),
-    Field::new(
-        "network",
-        Shape::Boolean,
-        "seed 001 §8.1",
-        "Needs the network, in the older shape.",
-    ),
+    Field::new("pip_requires", TEXTS, OLDER_SHAPE, "Python packages in the older shape."),
+    Field::new("network", Shape::Boolean, OLDER_SHAPE, "Needs the network, in the older shape."),
 ];
 
 const LIMITS: &[Limit] = &[
-    limit("package", "50 MB", "vendor documentation"),
-    limit("description", "1,024 characters", "R1"),
+    limit("package", "50 MB", DOCUMENTED),
+    limit("description", "1,024 characters", agent_skills::FRONT_MATTER),
 ];
 
 /// The location of the vendor's fields.
@@ -261,7 +258,7 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
             .collect(),
     );
     if !skill.tools.is_empty() {
-        skill.kind = Kind::Tools;
+        skill.kind = SkillKind::Tools;
     }
     if let Some(home) = home(document) {
         read_block(&home, skill);
@@ -285,7 +282,7 @@ fn read_block(home: &Home<'_, '_>, skill: &mut Skill) {
             .mapping()
             .and_then(|map| common::text(map, "kind"))
             .unwrap_or_else(|| Spanned::new(String::new(), item.span));
-        item.mapping().map(|_| Install { kind, entry: item.to_json() })
+        item.mapping().map(|_| InstallStep { kind, entry: item.to_json() })
     });
     let known = [
         "emoji",
@@ -381,8 +378,8 @@ pub(crate) fn check_block(document: &Document<'_>, findings: &mut crate::diagnos
     }
 }
 
-fn write(skill: &Skill) -> Written {
-    let mut yaml = Yaml::new();
+fn write(skill: &Skill) -> WrittenSkill {
+    let mut yaml = YamlWriter::new();
     common::write_identity(skill, &mut yaml, "author");
     yaml.text("homepage", skill.homepage.as_ref().map(|text| text.as_str()));
     yaml.text("repository", skill.repository.as_ref().map(|text| text.as_str()));
@@ -415,7 +412,7 @@ fn write(skill: &Skill) -> Written {
     common::finish(skill, yaml)
 }
 
-fn write_older_shape(skill: &Skill, yaml: &mut Yaml) {
+fn write_older_shape(skill: &Skill, yaml: &mut YamlWriter) {
     let handlers: Vec<Value> = skill
         .tools
         .iter()

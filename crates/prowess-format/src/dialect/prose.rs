@@ -3,24 +3,25 @@
 use super::{DescriptionLimit, Dialect, NameStyle, common};
 use crate::diagnostic::Severity;
 use crate::document::{Document, Form, FrontMatter};
-use crate::emit::Written;
-use crate::shape::Unknown;
-use crate::skill::{Kind, Skill};
+use crate::emit::WrittenSkill;
+use crate::shape::UnknownFields;
+use crate::skill::{Skill, SkillKind};
+use crate::specification::SKILLRT;
 
 pub(super) static DIALECT: Dialect = Dialect {
     id: "prose",
     title: "prose",
     about: "Free text for an agent; it can be shown but not run.",
-    specification: "seed 003, §3.1",
+    specification: SKILLRT.at("3.1"),
     bases: &[],
     fields: &[],
-    unknown: Unknown::Kept,
+    unknown: UnknownFields::Kept,
     name: NameStyle::Free,
     directory: None,
     description: DescriptionLimit {
         most: usize::MAX,
         severity: (Severity::Info, Severity::Info),
-        section: "",
+        section: SKILLRT.at("3.1"),
         is_cut: false,
     },
     limits: &[],
@@ -40,14 +41,14 @@ fn affinity(document: &Document<'_>) -> u32 {
 }
 
 fn read(document: &Document<'_>, skill: &mut Skill) {
-    skill.kind = Kind::Prose;
+    skill.kind = SkillKind::Prose;
     skill.body = common::body(document);
 }
 
-fn write(skill: &Skill) -> Written {
+fn write(skill: &Skill) -> WrittenSkill {
     // The reader strips one byte order mark; a second one is part of the text.
     let mark = if skill.body.starts_with('\u{feff}') { "\u{feff}" } else { "" };
-    Written {
+    WrittenSkill {
         text: format!("{mark}{}", skill.body),
         file_name: "SKILL.md".to_owned(),
         files: Vec::new(),

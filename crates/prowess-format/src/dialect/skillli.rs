@@ -8,27 +8,28 @@ use super::{
 use crate::diagnostic::{Findings, Severity};
 use crate::document::Document;
 use crate::document::yaml::{Mapping, Node};
-use crate::emit::{Written, Yaml};
+use crate::emit::{WrittenSkill, YamlWriter};
 use crate::formats;
 use crate::rules;
-use crate::shape::{Field, Shape, TEXT, Unknown};
-use crate::skill::{Branch, Choice, Question, Quiz, Skill};
+use crate::shape::{Field, Shape, TEXT, UnknownFields};
+use crate::skill::{Quiz, QuizBranch, QuizOption, QuizQuestion, Skill};
 use crate::span::Spanned;
+use crate::specification::{SKILLLI, Section};
 
 pub(super) static DIALECT: Dialect = Dialect {
     id: "skillli",
     title: "skillli",
     about: "The open standard with registry fields and quiz gates.",
-    specification: "seed 004, layers 1 to 4",
+    specification: SKILLLI.whole(),
     bases: &["claude-code", "agent-skills"],
     fields: FIELDS,
-    unknown: Unknown::Kept,
+    unknown: UnknownFields::Kept,
     name: NameStyle::Kebab,
     directory: Some((Severity::Error, Severity::Error)),
     description: DescriptionLimit {
         most: 1024,
         severity: (Severity::Error, Severity::Error),
-        section: "Layer 1",
+        section: STANDARD_SECTION,
         is_cut: false,
     },
     limits: LIMITS,
@@ -38,6 +39,10 @@ pub(super) static DIALECT: Dialect = Dialect {
     refine,
     write,
 };
+
+const STANDARD_SECTION: Section = SKILLLI.at("Agent Skills Open Standard");
+const REGISTRY_SECTION: Section = SKILLLI.at("Skillli Registry Extensions");
+const QUIZ_SECTION: Section = SKILLLI.at("Interactive / Branching Skills");
 
 /// The registry's categories (layer 3).
 pub(crate) const CATEGORIES: &[&str] =
@@ -49,42 +54,42 @@ const TAG: Shape = Shape::Format(&formats::TAG);
 const TAG_LIST: Shape = Shape::Format(&formats::TAG_LIST);
 
 const BRANCH: &[Field] = &[
-    Field::new("goto", TEXT, "Layer 4", "A section of the body, such as `## Setup Steps`."),
-    Field::new("load-skill", TEXT, "Layer 4", "Another skill by name."),
-    Field::new("load-reference", TEXT, "Layer 4", "A file of the skill."),
-    Field::new("message", TEXT, "Layer 4", "A message for the agent or the user."),
+    Field::new("goto", TEXT, QUIZ_SECTION, "A section of the body, such as `## Setup Steps`."),
+    Field::new("load-skill", TEXT, QUIZ_SECTION, "Another skill by name."),
+    Field::new("load-reference", TEXT, QUIZ_SECTION, "A file of the skill."),
+    Field::new("message", TEXT, QUIZ_SECTION, "A message for the agent or the user."),
 ];
 
 const OPTION: &[Field] = &[
-    Field::new("label", TEXT, "Layer 4", "Text of the choice.").required(),
-    Field::new("correct", Shape::Boolean, "Layer 4", "Whether the choice is correct.")
+    Field::new("label", TEXT, QUIZ_SECTION, "Text of the choice.").required(),
+    Field::new("correct", Shape::Boolean, QUIZ_SECTION, "Whether the choice is correct.")
         .default("false"),
 ];
 
 const QUESTION: &[Field] = &[
-    Field::new("question", TEXT, "Layer 4", "The question.").required(),
+    Field::new("question", TEXT, QUIZ_SECTION, "The question.").required(),
     Field::new(
         "options",
         Shape::List { item: &Shape::Map(OPTION), least: 2, most: 6 },
-        "Layer 4",
+        QUIZ_SECTION,
         "Two to six choices.",
     )
     .required()
     .rule(&rules::QUIZ_OPTION_COUNT),
-    Field::new("explanation", TEXT, "Layer 4", "Shown after answering."),
-    Field::new("on-correct", Shape::Map(BRANCH), "Layer 4", "After a right answer."),
-    Field::new("on-incorrect", Shape::Map(BRANCH), "Layer 4", "After a wrong answer."),
+    Field::new("explanation", TEXT, QUIZ_SECTION, "Shown after answering."),
+    Field::new("on-correct", Shape::Map(BRANCH), QUIZ_SECTION, "After a right answer."),
+    Field::new("on-incorrect", Shape::Map(BRANCH), QUIZ_SECTION, "After a wrong answer."),
 ];
 
 const QUIZ: &[Field] = &[
-    Field::new("title", TEXT, "Layer 4", "Heading."),
-    Field::new("description", TEXT, "Layer 4", "Purpose."),
-    Field::new("gate", Shape::Boolean, "Layer 4", "Must be passed before the body is shown.")
+    Field::new("title", TEXT, QUIZ_SECTION, "Heading."),
+    Field::new("description", TEXT, QUIZ_SECTION, "Purpose."),
+    Field::new("gate", Shape::Boolean, QUIZ_SECTION, "Must be passed before the body is shown.")
         .default("false"),
     Field::new(
         "passing-score",
         Shape::Number { from: 0.0, to: 100.0 },
-        "Layer 4",
+        QUIZ_SECTION,
         "Percentage needed to pass.",
     )
     .default("100")
@@ -92,7 +97,7 @@ const QUIZ: &[Field] = &[
     Field::new(
         "questions",
         Shape::List { item: &Shape::Map(QUESTION), least: 1, most: 1000 },
-        "Layer 4",
+        QUIZ_SECTION,
         "At least one.",
     )
     .required()
@@ -103,71 +108,75 @@ const FIELDS: &[Field] = &[
     Field::new(
         "name",
         Shape::Format(&formats::NAME),
-        "Layer 1",
+        STANDARD_SECTION,
         "Identifier; must equal the directory name, which is the default.",
     )
     .rule(&rules::INVALID_NAME),
     Field::new(
         "description",
         Shape::Text { most: 1024 },
-        "Layer 1",
+        STANDARD_SECTION,
         "What the skill does and when to use it.",
     )
     .required()
     .rule(&rules::DESCRIPTION_TOO_LONG),
-    Field::new("version", Shape::Format(&formats::VERSION), "Layer 3", "Package version.")
+    Field::new("version", Shape::Format(&formats::VERSION), REGISTRY_SECTION, "Package version.")
         .default("\"0.0.0\"")
         .rule(&rules::INVALID_VERSION),
-    Field::new("author", TEXT, "Layer 3", "GitHub user or organisation.").default("unknown"),
+    Field::new("author", TEXT, REGISTRY_SECTION, "GitHub user or organisation.").default("unknown"),
     Field::new(
         "tags",
         Shape::Either(&[TAG_LIST, Shape::List { item: &TAG, least: 1, most: 20 }]),
-        "Layer 3",
+        REGISTRY_SECTION,
         "1 to 20 tags of 1 to 50 characters, as a list or separated by commas.",
     )
     .default("[]")
     .rule(&rules::INVALID_TAGS),
-    Field::new("category", Shape::Choice(CATEGORIES), "Layer 3", "Category.")
+    Field::new("category", Shape::Choice(CATEGORIES), REGISTRY_SECTION, "Category.")
         .default("other")
         .rule(&rules::INVALID_CATEGORY),
     Field::new(
         "trust-level",
         Shape::Choice(TRUST_LEVELS),
-        "Layer 3",
+        REGISTRY_SECTION,
         "The badge the author claims; a claim grants nothing.",
     )
     .default("community")
     .rule(&rules::INVALID_TRUST_LEVEL),
-    Field::new("repository", Shape::Format(&formats::URL), "Layer 3", "Source repository.")
+    Field::new("repository", Shape::Format(&formats::URL), REGISTRY_SECTION, "Source repository.")
         .rule(&rules::INVALID_URL),
-    Field::new("homepage", Shape::Format(&formats::URL), "Layer 3", "Home page.")
+    Field::new("homepage", Shape::Format(&formats::URL), REGISTRY_SECTION, "Home page.")
         .rule(&rules::INVALID_URL),
     Field::new(
         "min-skillli-version",
         Shape::Format(&formats::VERSION),
-        "Layer 3",
+        REGISTRY_SECTION,
         "Minimum client version.",
     )
     .rule(&rules::INVALID_VERSION),
-    Field::new("checksum", TEXT, "Layer 3", "SHA-256 of the package, set by publishing."),
+    Field::new("checksum", TEXT, REGISTRY_SECTION, "SHA-256 of the package, set by publishing."),
     Field::new(
         "quiz",
         Shape::Either(&[
             Shape::Map(QUIZ),
             Shape::List { item: &Shape::Map(QUIZ), least: 1, most: 100 },
         ]),
-        "Layer 4",
+        QUIZ_SECTION,
         "One quiz block or several.",
     ),
 ];
 
 const LIMITS: &[Limit] = &[
-    limit("name", "1 to 64 characters", "Layer 1"),
-    limit("description", "1 to 1,024 characters", "Layer 1"),
-    limit("tags", "1 to 20, each 1 to 50 characters", "Layer 3"),
-    limit("quiz options", "2 to 6", "Layer 4"),
-    limit("passing-score", "0 to 100", "Layer 4"),
-    limit("SKILL.md", "500 lines or 5,000 tokens recommended", "Progressive Disclosure"),
+    limit("name", "1 to 64 characters", STANDARD_SECTION),
+    limit("description", "1 to 1,024 characters", STANDARD_SECTION),
+    limit("tags", "1 to 20, each 1 to 50 characters", REGISTRY_SECTION),
+    limit("quiz options", "2 to 6", QUIZ_SECTION),
+    limit("passing-score", "0 to 100", QUIZ_SECTION),
+    limit(
+        "SKILL.md",
+        "500 lines or 5,000 tokens recommended",
+        SKILLLI.at("Progressive Disclosure"),
+    ),
 ];
 
 /// Registry fields that are also allowed in `metadata`.
@@ -270,14 +279,14 @@ fn quiz(node: &Node<'_>) -> Option<Quiz> {
     })
 }
 
-fn question(mapping: &Mapping<'_>) -> Option<Question> {
+fn question(mapping: &Mapping<'_>) -> Option<QuizQuestion> {
     let options = mapping.get("options").and_then(Node::sequence).unwrap_or_default();
-    Some(Question {
+    Some(QuizQuestion {
         question: common::text(mapping, "question")?,
         options: options
             .iter()
             .filter_map(Node::mapping)
-            .map(|option| Choice {
+            .map(|option| QuizOption {
                 label: common::text(option, "label").map(|text| text.value).unwrap_or_default(),
                 correct: common::boolean(option, "correct").is_some_and(|value| value.value),
             })
@@ -288,9 +297,11 @@ fn question(mapping: &Mapping<'_>) -> Option<Question> {
     })
 }
 
-fn branch(mapping: &Mapping<'_>, key: &str) -> Branch {
-    let Some(branch) = mapping.get(key).and_then(Node::mapping) else { return Branch::default() };
-    Branch {
+fn branch(mapping: &Mapping<'_>, key: &str) -> QuizBranch {
+    let Some(branch) = mapping.get(key).and_then(Node::mapping) else {
+        return QuizBranch::default();
+    };
+    QuizBranch {
         goto: common::text(branch, "goto"),
         load_skill: common::text(branch, "load-skill"),
         load_reference: common::text(branch, "load-reference"),
@@ -298,8 +309,8 @@ fn branch(mapping: &Mapping<'_>, key: &str) -> Branch {
     }
 }
 
-fn write(skill: &Skill) -> Written {
-    let mut yaml = Yaml::new();
+fn write(skill: &Skill) -> WrittenSkill {
+    let mut yaml = YamlWriter::new();
     agent_skills::write_layer(skill, &mut yaml);
     claude_code::write_layer(skill, &mut yaml);
     if !skill.quiz.is_empty() {
@@ -311,7 +322,7 @@ fn write(skill: &Skill) -> Written {
 
 /// Writes the `metadata` map with the registry fields, which is where the open standard requires
 /// them.
-pub(super) fn write_metadata(skill: &Skill, yaml: &mut Yaml) {
+pub(super) fn write_metadata(skill: &Skill, yaml: &mut YamlWriter) {
     let mut metadata: Map<String, Value> = Map::new();
     let mut put = |key: &str, value: Option<String>| {
         if let Some(value) = value {
@@ -359,7 +370,7 @@ fn number(value: f64) -> Value {
     if value.fract() == 0.0 { Value::from(value as i64) } else { Value::from(value) }
 }
 
-fn write_question(question: &Question) -> Value {
+fn write_question(question: &QuizQuestion) -> Value {
     let mut map = Map::new();
     map.insert("question".to_owned(), Value::String(question.question.value.clone()));
     let options = question.options.iter().map(|option| {

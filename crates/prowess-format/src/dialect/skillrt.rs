@@ -6,28 +6,29 @@ use super::{DescriptionLimit, Dialect, Limit, NameStyle, common, gaia, limit};
 use crate::diagnostic::{Findings, Severity};
 use crate::document::yaml::Node;
 use crate::document::{Document, Form, FrontMatter};
-use crate::emit::{Written, Yaml};
+use crate::emit::{WrittenSkill, YamlWriter};
 use crate::formats;
 use crate::permission::{Domain, Level, Permission};
 use crate::rules;
-use crate::shape::{Field, Shape, TEXT, TEXTS, Unknown};
-use crate::skill::{Kind, Outputs, Runtime, Skill};
+use crate::shape::{Field, Shape, TEXT, TEXTS, UnknownFields};
+use crate::skill::{Outputs, Runtime, Skill, SkillKind};
 use crate::span::Spanned;
+use crate::specification::SKILLRT;
 
 pub(super) static DIALECT: Dialect = Dialect {
     id: "skillrt",
     title: "skillrt",
     about: "Typed procedures with dependencies and permissions, or named prose.",
-    specification: "seed 003",
+    specification: SKILLRT.whole(),
     bases: &[],
     fields: FIELDS,
-    unknown: Unknown::Kept,
+    unknown: UnknownFields::Kept,
     name: NameStyle::Dotted,
     directory: None,
     description: DescriptionLimit {
         most: 120,
         severity: (Severity::Warning, Severity::Warning),
-        section: "§4.1",
+        section: SKILLRT.at("4.1"),
         is_cut: false,
     },
     limits: LIMITS,
@@ -47,46 +48,56 @@ const DEPENDENCY: Shape = Shape::Format(&formats::DEPENDENCY);
 const VARIABLE: Shape = Shape::Format(&formats::VARIABLE);
 
 const INPUT: &[Field] = &[
-    Field::new("name", TEXT, "§4.4", "The input's name.").required(),
-    Field::new("type", Shape::Choice(TYPES), "§4.4", "Its type.")
+    Field::new("name", TEXT, SKILLRT.at("4.4"), "The input's name.").required(),
+    Field::new("type", Shape::Choice(TYPES), SKILLRT.at("4.4"), "Its type.")
         .required()
         .rule(&rules::UNKNOWN_INPUT_TYPE),
-    Field::new("required", Shape::Boolean, "§4.4", "Must be given.").default("false"),
-    Field::new("description", TEXT, "§4.4", "What it is for."),
-    Field::new("default", Shape::Any, "§4.4", "Default value."),
+    Field::new("required", Shape::Boolean, SKILLRT.at("4.4"), "Must be given.").default("false"),
+    Field::new("description", TEXT, SKILLRT.at("4.4"), "What it is for."),
+    Field::new("default", Shape::Any, SKILLRT.at("4.4"), "Default value."),
 ];
 
 const RUNTIME: &[Field] = &[
-    Field::new("type", TEXT, "§4.3", "Runtime family; others may be registered.")
+    Field::new("type", TEXT, SKILLRT.at("4.3"), "Runtime family; others may be registered.")
         .default("markdown-skill"),
-    Field::new("min-version", Shape::Format(&formats::VERSION), "§4.3", "Minimum runtime version.")
-        .rule(&rules::INVALID_VERSION),
+    Field::new(
+        "min-version",
+        Shape::Format(&formats::VERSION),
+        SKILLRT.at("4.3"),
+        "Minimum runtime version.",
+    )
+    .rule(&rules::INVALID_VERSION),
 ];
 
 const OUTPUTS: &[Field] = &[
-    Field::new("type", Shape::Choice(&["text", "json", "file"]), "§4.5", "Type of the output."),
-    Field::new("schema", Shape::Any, "§4.5", "JSON Schema of the output."),
+    Field::new(
+        "type",
+        Shape::Choice(&["text", "json", "file"]),
+        SKILLRT.at("4.5"),
+        "Type of the output.",
+    ),
+    Field::new("schema", Shape::Any, SKILLRT.at("4.5"), "JSON Schema of the output."),
 ];
 
 const DEPENDENCIES: &[Field] = &[
-    Field::new("mcp-servers", TEXTS, "§4.6", "MCP servers."),
+    Field::new("mcp-servers", TEXTS, SKILLRT.at("4.6"), "MCP servers."),
     Field::new(
         "skills",
         Shape::List { item: &DEPENDENCY, least: 0, most: 1000 },
-        "§4.6",
+        SKILLRT.at("4.6"),
         "Other skills as `name@range`.",
     )
     .rule(&rules::INVALID_DEPENDENCY),
-    Field::new("tools", TEXTS, "§4.6", "Programs that must be on PATH."),
+    Field::new("tools", TEXTS, SKILLRT.at("4.6"), "Programs that must be on PATH."),
 ];
 
 const PERMISSIONS: &[Field] = &[
-    Field::new("network", TEXTS, "§4.7", "Host names, or `*`."),
-    Field::new("filesystem", TEXTS, "§4.7", "Globs that may be read and written."),
+    Field::new("network", TEXTS, SKILLRT.at("4.7"), "Host names, or `*`."),
+    Field::new("filesystem", TEXTS, SKILLRT.at("4.7"), "Globs that may be read and written."),
     Field::new(
         "env",
         Shape::List { item: &VARIABLE, least: 0, most: 1000 },
-        "§4.7",
+        SKILLRT.at("4.7"),
         "Environment variables that may be read.",
     ),
 ];
@@ -95,51 +106,56 @@ const FIELDS: &[Field] = &[
     Field::new(
         "name",
         Shape::Format(&formats::DOTTED_NAME),
-        "§4.1",
+        SKILLRT.at("4.1"),
         "Identifier within a namespace; defaults to the directory name.",
     )
     .rule(&rules::INVALID_NAME),
-    Field::new("version", Shape::Format(&formats::VERSION), "§4.1", "SemVer 2.0.0.")
+    Field::new("version", Shape::Format(&formats::VERSION), SKILLRT.at("4.1"), "SemVer 2.0.0.")
         .expected()
         .rule(&rules::INVALID_VERSION),
     Field::new(
         "description",
         Shape::Text { most: 1024 },
-        "§4.1",
+        SKILLRT.at("4.1"),
         "One line, at most 120 characters recommended.",
     )
     .rule(&rules::DESCRIPTION_TOO_LONG),
-    Field::new("authors", TEXTS, "§4.2", "Author identifiers.").default("[]"),
-    Field::new("author", TEXT, "R42", "Read as a list of one author."),
-    Field::new("license", TEXT, "§4.2", "SPDX identifier.").default("UNLICENSED"),
-    Field::new("runtime", Shape::Map(RUNTIME), "§4.3", "The runtime it is written for."),
+    Field::new("authors", TEXTS, SKILLRT.at("4.2"), "Author identifiers.").default("[]"),
+    Field::new("author", TEXT, SKILLRT.at("4.2"), "Read as a list of one author."),
+    Field::new("license", TEXT, SKILLRT.at("4.2"), "SPDX identifier.").default("UNLICENSED"),
+    Field::new("runtime", Shape::Map(RUNTIME), SKILLRT.at("4.3"), "The runtime it is written for."),
     Field::new(
         "inputs",
         Shape::List { item: &Shape::Map(INPUT), least: 0, most: 1000 },
-        "§4.4",
+        SKILLRT.at("4.4"),
         "Typed inputs.",
     )
     .default("[]"),
-    Field::new("outputs", Shape::Map(OUTPUTS), "§4.5", "The output."),
+    Field::new("outputs", Shape::Map(OUTPUTS), SKILLRT.at("4.5"), "The output."),
     Field::new(
         "dependencies",
         Shape::Map(DEPENDENCIES),
-        "§4.6",
+        SKILLRT.at("4.6"),
         "MCP servers, skills and programs.",
     ),
-    Field::new("permissions", Shape::Map(PERMISSIONS), "§4.7", "Network, files and environment."),
-    Field::new("tags", TEXTS, "§4.2", "For discovery.").default("[]"),
+    Field::new(
+        "permissions",
+        Shape::Map(PERMISSIONS),
+        SKILLRT.at("4.7"),
+        "Network, files and environment.",
+    ),
+    Field::new("tags", TEXTS, SKILLRT.at("4.2"), "For discovery.").default("[]"),
     Field::new(
         "allowed-tools",
         Shape::Either(&[TEXT, TEXTS]),
-        "§7.2",
+        SKILLRT.at("7.2"),
         "Read as `dependencies.tools`.",
     ),
 ];
 
 const LIMITS: &[Limit] = &[
-    limit("description", "120 characters recommended", "§4.1"),
-    limit("name", "128 characters of [a-z0-9._-]", "§4.8"),
+    limit("description", "120 characters recommended", SKILLRT.at("4.1")),
+    limit("name", "128 characters of [a-z0-9._-]", SKILLRT.at("4.8")),
 ];
 
 fn affinity(document: &Document<'_>) -> u32 {
@@ -266,11 +282,11 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
         common::fill_list(&mut skill.permissions, grants);
     }
     skill.kind = if is_prose_with_identity(document) {
-        Kind::Prose
+        SkillKind::Prose
     } else if skill.inputs.is_empty() {
-        Kind::Instructions
+        SkillKind::Instructions
     } else {
-        Kind::Prompt
+        SkillKind::Prompt
     };
 }
 
@@ -283,9 +299,9 @@ fn check(document: &Document<'_>, findings: &mut Findings) {
         .is_some_and(|node| node.text().is_none_or(|text| !text.trim().is_empty()));
     if !described && !is_prose_with_identity(document) {
         findings.push(
-            rules::MISSING_FIELD
-                .at(document.opening, "`description` is missing")
-                .help("add `description: …` (one line, §4.1)"),
+            rules::MISSING_FIELD.at(document.opening, "`description` is missing").help(
+                "add `description: …` (one line; skillrt SKILL.md Specification, section 4.1)",
+            ),
         );
     }
 }
@@ -294,8 +310,8 @@ fn refine(schema: &mut Value) {
     schema["anyOf"] = serde_json::json!([{ "required": ["description"], "properties": { "description": { "not": { "anyOf": [{ "type": "null" }, { "type": "string", "pattern": "^\\s*$" }] } } } }, { "required": ["name", "version"], "maxProperties": 2 }]);
 }
 
-fn write(skill: &Skill) -> Written {
-    let mut yaml = Yaml::new();
+fn write(skill: &Skill) -> WrittenSkill {
+    let mut yaml = YamlWriter::new();
     common::write_identity(skill, &mut yaml, "authors");
     if let Some(runtime) = &skill.runtime {
         let pairs = [("type", &runtime.kind), ("min-version", &runtime.min_version)];
@@ -340,7 +356,7 @@ fn list(texts: impl IntoIterator<Item = String>) -> Value {
     Value::Array(texts.into_iter().map(Value::String).collect())
 }
 
-fn write_dependencies(skill: &Skill, yaml: &mut Yaml) {
+fn write_dependencies(skill: &Skill, yaml: &mut YamlWriter) {
     let wanted = &skill.requirements;
     let mut map = Map::new();
     if !wanted.mcp_servers.is_empty() {
@@ -369,7 +385,7 @@ fn write_dependencies(skill: &Skill, yaml: &mut Yaml) {
     }
 }
 
-fn write_permissions(skill: &Skill, yaml: &mut Yaml) {
+fn write_permissions(skill: &Skill, yaml: &mut YamlWriter) {
     let scopes = |domain: Domain, level: Level| -> Vec<String> {
         skill
             .permissions

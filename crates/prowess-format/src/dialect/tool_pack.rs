@@ -2,33 +2,34 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{DescriptionLimit, Dialect, Limit, NameStyle, common, limit};
+use super::{DescriptionLimit, Dialect, Limit, NameStyle, agent_skills, common, limit};
 use crate::command;
 use crate::diagnostic::Severity;
 use crate::document::yaml::{Mapping, Node};
 use crate::document::{Document, Form};
-use crate::emit::Written;
+use crate::emit::WrittenSkill;
 use crate::formats;
 use crate::rules;
-use crate::shape::{ANY_MAP, Field, Shape, Unknown};
-use crate::skill::{Kind, Parameter, Skill, Tool, ToolKind};
+use crate::shape::{ANY_MAP, Field, Shape, UnknownFields};
+use crate::skill::{Parameter, Skill, SkillKind, Tool, ToolKind};
 use crate::span::Spanned;
+use crate::specification::{Section, TOOL_PACKS};
 use crate::tool_output::OutputShape;
 
 pub(super) static DIALECT: Dialect = Dialect {
     id: "tool-pack",
     title: "gibb.eri.sh tool pack",
     about: "One command-line tool in one JSON file.",
-    specification: "gibb.eri.sh tool packs, ledger rows TP-1 to TP-5",
+    specification: TOOL_PACKS.whole(),
     bases: &[],
     fields: FIELDS,
-    unknown: Unknown::Warned,
+    unknown: UnknownFields::Warned,
     name: NameStyle::Free,
     directory: None,
     description: DescriptionLimit {
         most: 1024,
         severity: (Severity::Error, Severity::Error),
-        section: "R1",
+        section: agent_skills::FRONT_MATTER,
         is_cut: false,
     },
     limits: LIMITS,
@@ -39,18 +40,24 @@ pub(super) static DIALECT: Dialect = Dialect {
     write,
 };
 
+const FIELDS_SECTION: Section = TOOL_PACKS.at("Fields");
+const PARAMETERS_SECTION: Section = TOOL_PACKS.at("Parameters");
+const COMMAND_SECTION: Section = TOOL_PACKS.at("Command");
+const POLICY_SECTION: Section = TOOL_PACKS.at("Policy");
+const OUTPUT_SECTION: Section = TOOL_PACKS.at("Output");
+
 /// Text only: JSON distinguishes text from numbers, and so does the vendor's reader.
 const TEXT: Shape = Shape::String { most: usize::MAX };
 const TEXTS: Shape = Shape::List { item: &TEXT, least: 0, most: usize::MAX };
 
 const PARAMETER: &[Field] = &[
-    Field::new("type", Shape::Choice(super::gibberish::TYPES), "TP-3", "JSON type.")
+    Field::new("type", Shape::Choice(super::gibberish::TYPES), PARAMETERS_SECTION, "JSON type.")
         .required()
         .rule(&rules::INVALID_PARAMETER_TYPE),
-    Field::new("required", Shape::Boolean, "TP-3", "Must be given.").default("false"),
-    Field::new("description", TEXT, "TP-3", "What it is for."),
-    Field::new("enum", TEXTS, "TP-3", "Allowed values."),
-    Field::new("default", Shape::Any, "TP-3", "Default value."),
+    Field::new("required", Shape::Boolean, PARAMETERS_SECTION, "Must be given.").default("false"),
+    Field::new("description", TEXT, PARAMETERS_SECTION, "What it is for."),
+    Field::new("enum", TEXTS, PARAMETERS_SECTION, "Allowed values."),
+    Field::new("default", Shape::Any, PARAMETERS_SECTION, "Default value."),
     Field::new(
         "source",
         Shape::Choice(&[
@@ -61,31 +68,37 @@ const PARAMETER: &[Field] = &[
             "transcript",
             "literal",
         ]),
-        "TP-3",
+        PARAMETERS_SECTION,
         "Source of the value if none is given.",
     )
     .lenient(),
 ];
 
 const COMMAND: &[Field] = &[
-    Field::new("program", TEXT, "TP-1", "The program; never a shell.").required(),
-    Field::new("args", TEXTS, "TP-1", "One argument each.").default("[]"),
-    Field::new("env", ANY_MAP, "TP-1", "Variables for the program."),
-    Field::new("cwd", TEXT, "TP-1", "Working directory."),
+    Field::new("program", TEXT, COMMAND_SECTION, "The program; never a shell.").required(),
+    Field::new("args", TEXTS, COMMAND_SECTION, "One argument each.").default("[]"),
+    Field::new("env", ANY_MAP, COMMAND_SECTION, "Variables for the program."),
+    Field::new("cwd", TEXT, COMMAND_SECTION, "Working directory."),
 ];
 
 const POLICY: &[Field] = &[
-    Field::new("read_only", Shape::Boolean, "TP-2", "Changes nothing.").default("true"),
-    Field::new("requires_network", Shape::Boolean, "TP-2", "Needs the network.").default("false"),
-    Field::new("timeout_secs", Shape::Integer { from: 1, to: 300 }, "TP-2", "Timeout in seconds.")
-        .default("30")
-        .rule(&rules::INVALID_TIMEOUT),
-    Field::new("confirm_before_run", Shape::Boolean, "TP-2", "Asks before each run.")
+    Field::new("read_only", Shape::Boolean, POLICY_SECTION, "Changes nothing.").default("true"),
+    Field::new("requires_network", Shape::Boolean, POLICY_SECTION, "Needs the network.")
+        .default("false"),
+    Field::new(
+        "timeout_secs",
+        Shape::Integer { from: 1, to: 300 },
+        POLICY_SECTION,
+        "Timeout in seconds.",
+    )
+    .default("30")
+    .rule(&rules::INVALID_TIMEOUT),
+    Field::new("confirm_before_run", Shape::Boolean, POLICY_SECTION, "Asks before each run.")
         .default("false"),
     Field::new(
         "allowed_exit_codes",
         Shape::List { item: &Shape::Integer { from: -1, to: 255 }, least: 0, most: 256 },
-        "TP-2",
+        POLICY_SECTION,
         "Exit codes that count as success.",
     )
     .default("[0]"),
@@ -95,49 +108,54 @@ const OUTPUT: &[Field] = &[
     Field::new(
         "format",
         Shape::Choice(&["text", "json", "markdown"]),
-        "TP-4",
+        OUTPUT_SECTION,
         "How the output is read.",
     )
     .default("text"),
-    Field::new("extract_field", TEXT, "TP-4", "The key of a JSON output to use."),
-    Field::new("template", TEXT, "TP-4", "Text around `{{output}}`."),
+    Field::new("extract_field", TEXT, OUTPUT_SECTION, "The key of a JSON output to use."),
+    Field::new("template", TEXT, OUTPUT_SECTION, "Text around `{{output}}`."),
     Field::new(
         "max_chars",
         Shape::Integer { from: 0, to: i64::MAX },
-        "TP-4",
+        OUTPUT_SECTION,
         "Maximum length of the result.",
     )
     .default("1000"),
-    Field::new("speak", Shape::Boolean, "TP-4", "Read aloud.").default("true"),
+    Field::new("speak", Shape::Boolean, OUTPUT_SECTION, "Read aloud.").default("true"),
 ];
 
 const FIELDS: &[Field] = &[
-    Field::new("$schema", TEXT, "TP-1", "Hint for editors; never fetched."),
-    Field::new("name", Shape::Format(&formats::TOOL_PACK_NAME), "TP-1", "The tool's name.")
+    Field::new("$schema", TEXT, FIELDS_SECTION, "Hint for editors; never fetched."),
+    Field::new("name", Shape::Format(&formats::TOOL_PACK_NAME), FIELDS_SECTION, "The tool's name.")
         .required()
         .rule(&rules::INVALID_TOOL_NAME),
-    Field::new("description", Shape::String { most: 1024 }, "TP-1", "What it does.")
+    Field::new("description", Shape::String { most: 1024 }, FIELDS_SECTION, "What it does.")
         .required()
         .rule(&rules::DESCRIPTION_TOO_LONG),
-    Field::new("version", TEXT, "TP-1", "Version."),
+    Field::new("version", TEXT, FIELDS_SECTION, "Version."),
     Field::new(
         "modes",
         TEXTS,
-        "TP-1",
+        FIELDS_SECTION,
         "Modes in which the tool is offered; none means every mode.",
     )
     .default("[]"),
-    Field::new("examples", TEXTS, "TP-1", "Sample requests and calls.").default("[]"),
-    Field::new("parameters", Shape::MapOf(&Shape::Map(PARAMETER)), "TP-3", "Parameters by name.")
-        .default("{}"),
-    Field::new("command", Shape::Map(COMMAND), "TP-1", "The command to run.").required(),
-    Field::new("policy", Shape::Map(POLICY), "TP-2", "When and how it may run."),
-    Field::new("output", Shape::Map(OUTPUT), "TP-4", "How the output is processed."),
+    Field::new("examples", TEXTS, FIELDS_SECTION, "Sample requests and calls.").default("[]"),
+    Field::new(
+        "parameters",
+        Shape::MapOf(&Shape::Map(PARAMETER)),
+        PARAMETERS_SECTION,
+        "Parameters by name.",
+    )
+    .default("{}"),
+    Field::new("command", Shape::Map(COMMAND), FIELDS_SECTION, "The command to run.").required(),
+    Field::new("policy", Shape::Map(POLICY), POLICY_SECTION, "When and how it may run."),
+    Field::new("output", Shape::Map(OUTPUT), OUTPUT_SECTION, "How the output is processed."),
 ];
 
 const LIMITS: &[Limit] = &[
-    limit("timeout_secs", "1 to 300, default 30", "TP-2, GIB §2.2"),
-    limit("max_chars", "default 1,000", "TP-4"),
+    limit("timeout_secs", "1 to 300, default 30", POLICY_SECTION),
+    limit("max_chars", "default 1,000", OUTPUT_SECTION),
 ];
 
 fn affinity(document: &Document<'_>) -> u32 {
@@ -146,7 +164,7 @@ fn affinity(document: &Document<'_>) -> u32 {
 
 fn read(document: &Document<'_>, skill: &mut Skill) {
     let root = &document.root;
-    skill.kind = Kind::Tools;
+    skill.kind = SkillKind::Tools;
     let Some(tool_name) = common::text(root, "name") else { return };
     // A tool is called with underscores, a skill with hyphens.
     skill.name = Some(Spanned::new(crate::text::slug(&tool_name), tool_name.span));
@@ -234,7 +252,7 @@ fn parameters(root: &Mapping<'_>) -> Vec<Parameter> {
         .collect()
 }
 
-fn write(skill: &Skill) -> Written {
+fn write(skill: &Skill) -> WrittenSkill {
     let mut packs = skill
         .tools
         .iter()
@@ -247,7 +265,7 @@ fn write(skill: &Skill) -> Written {
         )
     };
     let (file_name, first) = packs.next().unwrap_or_else(empty);
-    Written {
+    WrittenSkill {
         text: pretty(&first),
         file_name,
         files: packs.map(|(name, pack)| (name, pretty(&pack))).collect(),
@@ -312,7 +330,9 @@ fn write_tool(skill: &Skill, tool: &Tool) -> Value {
 fn write_command(tool: &Tool, extra: &mut Map<String, Value>) -> Value {
     let template = tool.command.as_ref().map_or("", |command| command.as_str());
     let words: Vec<String> = command::parse(template)
-        .map(|template| template.arguments.iter().map(command::Argument::to_template).collect())
+        .map(|template| {
+            template.arguments.iter().map(command::TemplateArgument::to_template).collect()
+        })
         .unwrap_or_default();
     let mut map = Map::new();
     map.insert("program".to_owned(), Value::String(words.first().cloned().unwrap_or_default()));

@@ -33,9 +33,9 @@ pub enum Block {
     /// A table.
     Table {
         /// The header cells.
-        header: Vec<Cell>,
+        header: Vec<TableCell>,
         /// The rows below it.
-        rows: Vec<Vec<Cell>>,
+        rows: Vec<Vec<TableCell>>,
         /// The whole table.
         span: Span,
     },
@@ -50,7 +50,7 @@ pub enum Block {
 
 /// A table cell.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Cell {
+pub struct TableCell {
     /// The text without markup.
     pub text: String,
     /// The cell's bytes.
@@ -74,9 +74,9 @@ pub fn blocks(text: &str, base: usize) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut depth = 0_usize;
     let mut plain = String::new();
-    let mut cells: Vec<Cell> = Vec::new();
-    let mut rows: Vec<Vec<Cell>> = Vec::new();
-    let mut header: Vec<Cell> = Vec::new();
+    let mut cells: Vec<TableCell> = Vec::new();
+    let mut rows: Vec<Vec<TableCell>> = Vec::new();
+    let mut header: Vec<TableCell> = Vec::new();
     let mut code_content: Option<Span> = None;
     for (event, range) in Parser::new_ext(
         text,
@@ -119,7 +119,7 @@ pub fn blocks(text: &str, base: usize) -> Vec<Block> {
                         let source = text.get(range.clone()).unwrap_or_default();
                         let start = range.start + (source.len() - source.trim_start().len());
                         let span = Span::new(start, start + source.trim().len()).shift(base);
-                        cells.push(Cell { text: plain.trim().to_owned(), span });
+                        cells.push(TableCell { text: plain.trim().to_owned(), span });
                     }
                     TagEnd::TableHead => header = std::mem::take(&mut cells),
                     TagEnd::TableRow => rows.push(std::mem::take(&mut cells)),

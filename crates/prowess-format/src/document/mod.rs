@@ -15,7 +15,7 @@ use crate::rules;
 use crate::span::Span;
 use fence::Division;
 use markdown::Block;
-use yaml::{Content, Mapping, Node};
+use yaml::{Mapping, Node, YamlContent};
 
 /// Maximum size of a skill file, in bytes. A larger one is rejected without reading it. OpenClaw
 /// packages may have 50 MB, but no known SKILL.md comes close.
@@ -335,8 +335,8 @@ impl<'a> Document<'a> {
         }
         let mut ignored = Findings::default();
         let Ok(Some(node)) = yaml::parse(&text, 0, &mut ignored) else { return };
-        let Content::Mapping(mapping) = node.content else { return };
-        let content = Content::Mapping(mapping.into_owned());
+        let YamlContent::Mapping(mapping) = node.content else { return };
+        let content = YamlContent::Mapping(mapping.into_owned());
         entry.value = Node { span, content };
         entry.value.map_spans(&|_| span);
         self.front_matter = FrontMatter::Repaired;
@@ -350,12 +350,12 @@ impl<'a> Document<'a> {
 
     fn take_root(&mut self, node: Node<'a>, findings: &mut Findings) {
         match node.content {
-            Content::Mapping(root) => {
+            YamlContent::Mapping(root) => {
                 self.root = root;
                 self.front_matter = FrontMatter::Read;
             }
-            Content::Scalar(_) if node.is_null() => self.front_matter = FrontMatter::Read,
-            Content::Scalar(_) | Content::Sequence(_) => {
+            YamlContent::Scalar(_) if node.is_null() => self.front_matter = FrontMatter::Read,
+            YamlContent::Scalar(_) | YamlContent::Sequence(_) => {
                 // NEG-10: a list or a scalar is the author's mistake, not a crash.
                 self.front_matter = FrontMatter::Broken;
                 let what = if self.form == Form::Markdown { "front matter" } else { "file" };
@@ -386,20 +386,21 @@ impl<'a> Document<'a> {
 }
 
 fn from_json(value: &serde_json::Value, span: Span) -> Node<'static> {
-    use yaml::{Entry, Scalar, Style};
-    let scalar = |text: String, style| Content::Scalar(Scalar { text: Cow::Owned(text), style });
+    use yaml::{Scalar, YamlEntry, YamlStyle};
+    let scalar =
+        |text: String, style| YamlContent::Scalar(Scalar { text: Cow::Owned(text), style });
     let content = match value {
-        serde_json::Value::Null => scalar(String::new(), Style::Plain),
-        serde_json::Value::Bool(boolean) => scalar(boolean.to_string(), Style::Plain),
-        serde_json::Value::Number(number) => scalar(number.to_string(), Style::Plain),
-        serde_json::Value::String(text) => scalar(text.clone(), Style::Quoted),
+        serde_json::Value::Null => scalar(String::new(), YamlStyle::Plain),
+        serde_json::Value::Bool(boolean) => scalar(boolean.to_string(), YamlStyle::Plain),
+        serde_json::Value::Number(number) => scalar(number.to_string(), YamlStyle::Plain),
+        serde_json::Value::String(text) => scalar(text.clone(), YamlStyle::Quoted),
         serde_json::Value::Array(items) => {
-            Content::Sequence(items.iter().map(|item| from_json(item, span)).collect())
+            YamlContent::Sequence(items.iter().map(|item| from_json(item, span)).collect())
         }
-        serde_json::Value::Object(map) => Content::Mapping(Mapping {
+        serde_json::Value::Object(map) => YamlContent::Mapping(Mapping {
             entries: map
                 .iter()
-                .map(|(key, value)| Entry {
+                .map(|(key, value)| YamlEntry {
                     key: Cow::Owned(key.clone()),
                     key_span: span,
                     value: from_json(value, span),

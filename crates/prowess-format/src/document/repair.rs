@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use super::fence::{key_of, lines_from};
 use super::yaml::{self, Mapping};
-use crate::diagnostic::{Diagnostic, Edit, Findings, Fix, Safety};
+use crate::diagnostic::{Diagnostic, Edit, Findings, Fix, FixSafety};
 use crate::rules;
 use crate::span::Span;
 use crate::text::shorten;
@@ -107,7 +107,7 @@ fn read_conflict(text: &str, base: usize, findings: &mut Findings) -> Option<Map
     let mut found = Findings::default();
     let root = match yaml::parse(text, base, &mut found) {
         Ok(Some(node)) => match node.content {
-            yaml::Content::Mapping(mapping) => Some(mapping.into_owned()),
+            yaml::YamlContent::Mapping(mapping) => Some(mapping.into_owned()),
             _ => None,
         },
         Ok(None) => None,
@@ -159,7 +159,7 @@ fn parse_mapping(text: &str) -> Option<Mapping<'_>> {
     let mut ignored = Findings::default();
     let node = yaml::parse(text, 0, &mut ignored).ok()??;
     match node.content {
-        yaml::Content::Mapping(mapping) if !mapping.entries.is_empty() => Some(mapping),
+        yaml::YamlContent::Mapping(mapping) if !mapping.entries.is_empty() => Some(mapping),
         _ => None,
     }
 }
@@ -171,24 +171,24 @@ fn read_chunk(source: &str, base: usize) -> Option<(Mapping<'static>, Option<Dia
     if let Some(mapping) = parse_mapping(source) {
         let mut node = yaml::Node {
             span: Span::default(),
-            content: yaml::Content::Mapping(mapping.into_owned()),
+            content: yaml::YamlContent::Mapping(mapping.into_owned()),
         };
         node.map_spans(&|span| span.shift(base));
-        let yaml::Content::Mapping(mapping) = node.content else { return None };
+        let yaml::YamlContent::Mapping(mapping) = node.content else { return None };
         return Some((mapping, None));
     }
     // Rewrites that only change the notation are safe; those that decide which lines belong
     // together need review.
-    let attempts: [(&str, Safety, Rewrite); 9] = [
-        ("a tab can't indent YAML", Safety::Safe, untab),
-        ("a bracket is never closed", Safety::Safe, close_brackets),
-        ("a list begins on the line below its key", Safety::Suggested, break_before_dash),
-        ("a value with a special character must be quoted", Safety::Safe, quote_lines),
-        ("a comment in YAML begins with `#`", Safety::Safe, strip_slash_comments),
-        ("a field can't be indented below a value", Safety::Suggested, outdent_keys),
-        ("text over several lines must be a block scalar", Safety::Suggested, fold),
-        ("a colon must be followed by a space", Safety::Safe, space_after_colon),
-        ("a value with a special character must be quoted", Safety::Suggested, quote_whole),
+    let attempts: [(&str, FixSafety, Rewrite); 9] = [
+        ("a tab can't indent YAML", FixSafety::Safe, untab),
+        ("a bracket is never closed", FixSafety::Safe, close_brackets),
+        ("a list begins on the line below its key", FixSafety::Suggested, break_before_dash),
+        ("a value with a special character must be quoted", FixSafety::Safe, quote_lines),
+        ("a comment in YAML begins with `#`", FixSafety::Safe, strip_slash_comments),
+        ("a field can't be indented below a value", FixSafety::Suggested, outdent_keys),
+        ("text over several lines must be a block scalar", FixSafety::Suggested, fold),
+        ("a colon must be followed by a space", FixSafety::Safe, space_after_colon),
+        ("a value with a special character must be quoted", FixSafety::Suggested, quote_whole),
     ];
     attempts.iter().find_map(|(why, safety, attempt)| {
         let fixed = attempt(source)?;
@@ -209,10 +209,10 @@ fn read_chunk(source: &str, base: usize) -> Option<(Mapping<'static>, Option<Dia
         };
         let mut node = yaml::Node {
             span: Span::default(),
-            content: yaml::Content::Mapping(mapping.into_owned()),
+            content: yaml::YamlContent::Mapping(mapping.into_owned()),
         };
         node.map_spans(&|span| Span::new(back(span.start), back(span.end)).shift(base));
-        let yaml::Content::Mapping(mapping) = node.content else { return None };
+        let yaml::YamlContent::Mapping(mapping) = node.content else { return None };
         let span = edit.span.shift(base);
         let shown = fixed[..prefix].rfind('\n').map_or(0, |at| at + 1);
         let shown = fixed[shown..].lines().next().unwrap_or_default().trim();
@@ -551,12 +551,12 @@ pub(super) fn without_slash_comments(
             .help("write `# …`; YAML treats other comments as part of the next key")
             .fix(Fix::safe("write the comments as YAML", edits.collect())),
     );
-    let content = yaml::Content::Mapping(mapping.into_owned());
+    let content = yaml::YamlContent::Mapping(mapping.into_owned());
     let mut node = yaml::Node { span: Span::default(), content };
     node.map_spans(&|span| span.shift(base));
     match node.content {
-        yaml::Content::Mapping(mapping) => Some(mapping),
-        yaml::Content::Scalar(_) | yaml::Content::Sequence(_) => None,
+        yaml::YamlContent::Mapping(mapping) => Some(mapping),
+        yaml::YamlContent::Scalar(_) | yaml::YamlContent::Sequence(_) => None,
     }
 }
 

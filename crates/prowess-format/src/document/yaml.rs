@@ -36,12 +36,12 @@ pub struct Node<'a> {
     /// The value's bytes in the document.
     pub span: Span,
     /// The value.
-    pub content: Content<'a>,
+    pub content: YamlContent<'a>,
 }
 
 /// The content of a node.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Content<'a> {
+pub enum YamlContent<'a> {
     /// A single value.
     Scalar(Scalar<'a>),
     /// A list.
@@ -56,12 +56,12 @@ pub struct Scalar<'a> {
     /// The text after YAML's escapes and folding.
     pub text: Cow<'a, str>,
     /// How it was written.
-    pub style: Style,
+    pub style: YamlStyle,
 }
 
 /// How a scalar was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Style {
+pub enum YamlStyle {
     /// Without quotes: the only style that can be a number, a boolean or null.
     Plain,
     /// In single or double quotes.
@@ -74,14 +74,14 @@ pub enum Style {
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Mapping<'a> {
     /// The entries as written.
-    pub entries: Vec<Entry<'a>>,
+    pub entries: Vec<YamlEntry<'a>>,
     /// Whether it was written in braces.
     pub flow: bool,
 }
 
 /// One entry of a map.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry<'a> {
+pub struct YamlEntry<'a> {
     /// The key's text.
     pub key: Cow<'a, str>,
     /// The key's span.
@@ -98,11 +98,11 @@ impl<'a> Mapping<'a> {
     }
 
     /// The entry of a key, null or not.
-    pub fn entry(&self, key: &str) -> Option<&Entry<'a>> {
+    pub fn entry(&self, key: &str) -> Option<&YamlEntry<'a>> {
         // Nearly all lookups are for absent keys; comparing the first byte rejects most without a
         // call.
         let first = key.as_bytes().first();
-        let same = |entry: &&Entry<'a>| {
+        let same = |entry: &&YamlEntry<'a>| {
             entry.key.len() == key.len()
                 && entry.key.as_bytes().first() == first
                 && entry.key == key
@@ -120,8 +120,8 @@ impl<'a> Node<'a> {
     /// The scalar, if it is one.
     pub fn scalar(&self) -> Option<&Scalar<'a>> {
         match &self.content {
-            Content::Scalar(scalar) => Some(scalar),
-            Content::Sequence(_) | Content::Mapping(_) => None,
+            YamlContent::Scalar(scalar) => Some(scalar),
+            YamlContent::Sequence(_) | YamlContent::Mapping(_) => None,
         }
     }
 
@@ -133,34 +133,35 @@ impl<'a> Node<'a> {
     /// The items of a list.
     pub fn sequence(&self) -> Option<&[Node<'a>]> {
         match &self.content {
-            Content::Sequence(items) => Some(items),
-            Content::Scalar(_) | Content::Mapping(_) => None,
+            YamlContent::Sequence(items) => Some(items),
+            YamlContent::Scalar(_) | YamlContent::Mapping(_) => None,
         }
     }
 
     /// The map.
     pub fn mapping(&self) -> Option<&Mapping<'a>> {
         match &self.content {
-            Content::Mapping(mapping) => Some(mapping),
-            Content::Scalar(_) | Content::Sequence(_) => None,
+            YamlContent::Mapping(mapping) => Some(mapping),
+            YamlContent::Scalar(_) | YamlContent::Sequence(_) => None,
         }
     }
 
     /// Whether it is YAML's null.
     pub fn is_null(&self) -> bool {
-        self.scalar().is_some_and(|scalar| scalar.style == Style::Plain && is_null(&scalar.text))
+        self.scalar()
+            .is_some_and(|scalar| scalar.style == YamlStyle::Plain && is_null(&scalar.text))
     }
 
     /// A boolean of YAML 1.2, or one of YAML 1.1's words (R39).
     pub fn boolean(&self) -> Option<bool> {
-        let scalar = self.scalar().filter(|scalar| scalar.style == Style::Plain)?;
+        let scalar = self.scalar().filter(|scalar| scalar.style == YamlStyle::Plain)?;
         core_boolean(&scalar.text).or_else(|| yes_or_no(&scalar.text))
     }
 
     /// Whether it is a boolean in YAML 1.1 only, such as `yes`.
     pub fn is_yes_or_no(&self) -> bool {
         self.scalar().is_some_and(|scalar| {
-            scalar.style == Style::Plain
+            scalar.style == YamlStyle::Plain
                 && core_boolean(&scalar.text).is_none()
                 && yes_or_no(&scalar.text).is_some()
         })
@@ -169,13 +170,13 @@ impl<'a> Node<'a> {
     /// A whole number.
     pub fn integer(&self) -> Option<i64> {
         self.scalar()
-            .filter(|scalar| scalar.style == Style::Plain)
+            .filter(|scalar| scalar.style == YamlStyle::Plain)
             .and_then(|scalar| core_integer(&scalar.text))
     }
 
     /// Any number.
     pub fn number(&self) -> Option<f64> {
-        let scalar = self.scalar().filter(|scalar| scalar.style == Style::Plain)?;
+        let scalar = self.scalar().filter(|scalar| scalar.style == YamlStyle::Plain)?;
         #[expect(
             clippy::cast_precision_loss,
             reason = "limits of numbers in front matter are small"
@@ -188,25 +189,25 @@ impl<'a> Node<'a> {
     /// The name of this kind of value in messages.
     pub fn kind(&self) -> &'static str {
         match &self.content {
-            Content::Sequence(_) => "a list",
-            Content::Mapping(_) => "a map",
-            Content::Scalar(_) if self.is_null() => "empty",
-            Content::Scalar(scalar) if scalar.style != Style::Plain => "text",
-            Content::Scalar(scalar) if core_boolean(&scalar.text).is_some() => "a boolean",
-            Content::Scalar(_) if self.number().is_some() => "a number",
-            Content::Scalar(_) => "text",
+            YamlContent::Sequence(_) => "a list",
+            YamlContent::Mapping(_) => "a map",
+            YamlContent::Scalar(_) if self.is_null() => "empty",
+            YamlContent::Scalar(scalar) if scalar.style != YamlStyle::Plain => "text",
+            YamlContent::Scalar(scalar) if core_boolean(&scalar.text).is_some() => "a boolean",
+            YamlContent::Scalar(_) if self.number().is_some() => "a number",
+            YamlContent::Scalar(_) => "text",
         }
     }
 
     /// The value by YAML 1.2's core schema.
     pub fn to_json(&self) -> Value {
         match &self.content {
-            Content::Sequence(items) => Value::Array(items.iter().map(Node::to_json).collect()),
-            Content::Mapping(mapping) => mapping.to_json(),
-            Content::Scalar(scalar) if scalar.style != Style::Plain => {
+            YamlContent::Sequence(items) => Value::Array(items.iter().map(Node::to_json).collect()),
+            YamlContent::Mapping(mapping) => mapping.to_json(),
+            YamlContent::Scalar(scalar) if scalar.style != YamlStyle::Plain => {
                 Value::String(scalar.text.to_string())
             }
-            Content::Scalar(scalar) => {
+            YamlContent::Scalar(scalar) => {
                 let text = &*scalar.text;
                 if is_null(text) {
                     return Value::Null;
@@ -227,23 +228,23 @@ impl<'a> Node<'a> {
 
     fn into_owned(self) -> Node<'static> {
         let content = match self.content {
-            Content::Scalar(scalar) => Content::Scalar(Scalar {
+            YamlContent::Scalar(scalar) => YamlContent::Scalar(Scalar {
                 text: Cow::Owned(scalar.text.into_owned()),
                 style: scalar.style,
             }),
-            Content::Sequence(items) => {
-                Content::Sequence(items.into_iter().map(Node::into_owned).collect())
+            YamlContent::Sequence(items) => {
+                YamlContent::Sequence(items.into_iter().map(Node::into_owned).collect())
             }
-            Content::Mapping(mapping) => Content::Mapping(mapping.into_owned()),
+            YamlContent::Mapping(mapping) => YamlContent::Mapping(mapping.into_owned()),
         };
         Node { span: self.span, content }
     }
 
     fn count(&self) -> usize {
         1 + match &self.content {
-            Content::Scalar(_) => 0,
-            Content::Sequence(items) => items.iter().map(Node::count).sum(),
-            Content::Mapping(mapping) => {
+            YamlContent::Scalar(_) => 0,
+            YamlContent::Sequence(items) => items.iter().map(Node::count).sum(),
+            YamlContent::Mapping(mapping) => {
                 mapping.entries.iter().map(|entry| 1 + entry.value.count()).sum()
             }
         }
@@ -253,9 +254,9 @@ impl<'a> Node<'a> {
     pub(super) fn map_spans(&mut self, map: &impl Fn(Span) -> Span) {
         self.span = map(self.span);
         match &mut self.content {
-            Content::Scalar(_) => {}
-            Content::Sequence(items) => items.iter_mut().for_each(|item| item.map_spans(map)),
-            Content::Mapping(mapping) => mapping.entries.iter_mut().for_each(|entry| {
+            YamlContent::Scalar(_) => {}
+            YamlContent::Sequence(items) => items.iter_mut().for_each(|item| item.map_spans(map)),
+            YamlContent::Mapping(mapping) => mapping.entries.iter_mut().for_each(|entry| {
                 entry.key_span = map(entry.key_span);
                 entry.value.map_spans(map);
             }),
@@ -276,7 +277,7 @@ impl Mapping<'_> {
 
     /// Converts to a map that owns its text.
     pub fn into_owned(self) -> Mapping<'static> {
-        let entries = self.entries.into_iter().map(|entry| Entry {
+        let entries = self.entries.into_iter().map(|entry| YamlEntry {
             key: Cow::Owned(entry.key.into_owned()),
             key_span: entry.key_span,
             value: entry.value.into_owned(),
@@ -338,7 +339,7 @@ fn core_float(text: &str) -> Option<f64> {
 pub fn needs_quotes(text: &str) -> bool {
     let plain = Node {
         span: Span::default(),
-        content: Content::Scalar(Scalar { text: Cow::Borrowed(text), style: Style::Plain }),
+        content: YamlContent::Scalar(Scalar { text: Cow::Borrowed(text), style: YamlStyle::Plain }),
     };
     plain.is_null() || plain.boolean().is_some() || plain.number().is_some() || !reads_back(text)
 }
@@ -443,13 +444,16 @@ fn parse_by_library<'a>(
                 let style = match style {
                     // `!!str 2` is explicitly text.
                     ScalarStyle::Plain if tag.is_some_and(|tag| tag.suffix() == "str") => {
-                        Style::Quoted
+                        YamlStyle::Quoted
                     }
-                    ScalarStyle::Plain => Style::Plain,
-                    ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => Style::Quoted,
-                    _ => Style::Block,
+                    ScalarStyle::Plain => YamlStyle::Plain,
+                    ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => YamlStyle::Quoted,
+                    _ => YamlStyle::Block,
                 };
-                (Node { span, content: Content::Scalar(Scalar { text: scalar, style }) }, anchor)
+                (
+                    Node { span, content: YamlContent::Scalar(Scalar { text: scalar, style }) },
+                    anchor,
+                )
             }
             Event::SequenceStart(style, anchor, tag) => {
                 report_tag(tag.as_deref(), span, findings);
@@ -481,7 +485,7 @@ fn parse_by_library<'a>(
                     (Some(first), Some(last)) if !flow => first.span.join(last.span),
                     _ => start.join(span),
                 };
-                (Node { span, content: Content::Sequence(items) }, anchor)
+                (Node { span, content: YamlContent::Sequence(items) }, anchor)
             }
             Event::MappingEnd => {
                 let Some(Open::Mapping { span: start, anchor, mapping, .. }) = stack.pop() else {
@@ -493,7 +497,7 @@ fn parse_by_library<'a>(
                     }
                     _ => start.join(span),
                 };
-                (Node { span, content: Content::Mapping(mapping) }, anchor)
+                (Node { span, content: YamlContent::Mapping(mapping) }, anchor)
             }
             Event::Alias(id) => {
                 let Some((_, target)) = anchors.iter().rev().find(|(anchor, _)| *anchor == id)
@@ -522,8 +526,8 @@ fn parse_by_library<'a>(
             Some(Open::Mapping { mapping, key, seen, .. }) => match key.take() {
                 None => {
                     let text = match node.content {
-                        Content::Scalar(scalar) => scalar.text,
-                        Content::Sequence(_) | Content::Mapping(_) => {
+                        YamlContent::Scalar(scalar) => scalar.text,
+                        YamlContent::Sequence(_) | YamlContent::Mapping(_) => {
                             findings.push(
                                 rules::INVALID_YAML
                                     .at(node.span, "a list or a map as a key")
@@ -555,7 +559,7 @@ fn parse_by_library<'a>(
                                 )),
                         );
                     }
-                    mapping.entries.push(Entry { key: text, key_span, value: node });
+                    mapping.entries.push(YamlEntry { key: text, key_span, value: node });
                 }
             },
         }
@@ -590,8 +594,8 @@ fn depth_guard(stack: &[Open<'_>], span: Span) -> Result<(), YamlError> {
 /// A value abbreviated for a message.
 pub fn brief(node: &Node<'_>) -> String {
     match &node.content {
-        Content::Sequence(_) => "[…]".to_owned(),
-        Content::Mapping(_) => "{…}".to_owned(),
-        Content::Scalar(scalar) => crate::text::shorten(&scalar.text, 40),
+        YamlContent::Sequence(_) => "[…]".to_owned(),
+        YamlContent::Mapping(_) => "{…}".to_owned(),
+        YamlContent::Scalar(scalar) => crate::text::shorten(&scalar.text, 40),
     }
 }

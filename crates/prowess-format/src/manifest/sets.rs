@@ -8,7 +8,7 @@ use crate::text::alternatives;
 
 /// Who chose a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChosenBy {
+pub enum SetChosenBy {
     /// The user named it.
     Request,
     /// The agent's selector.
@@ -19,14 +19,14 @@ pub enum ChosenBy {
     Nobody,
 }
 
-impl ChosenBy {
+impl SetChosenBy {
     /// The value in JSON output.
     pub fn as_str(self) -> &'static str {
         match self {
-            ChosenBy::Request => "explicit",
-            ChosenBy::Selector => "selector",
-            ChosenBy::Default => "default",
-            ChosenBy::Nobody => "none",
+            SetChosenBy::Request => "explicit",
+            SetChosenBy::Selector => "selector",
+            SetChosenBy::Default => "default",
+            SetChosenBy::Nobody => "none",
         }
     }
 }
@@ -37,7 +37,7 @@ pub struct ActiveSkills<'m> {
     /// The active set; `None` where the manifest has no sets.
     pub set: Option<&'m str>,
     /// Who chose it.
-    pub chosen_by: ChosenBy,
+    pub chosen_by: SetChosenBy,
     /// The skills of every set, then those of the active set.
     pub skills: Vec<&'m SkillDependency>,
 }
@@ -50,7 +50,7 @@ pub enum SkillSetError {
         /// The name.
         name: String,
         /// Who gave it.
-        chosen_by: ChosenBy,
+        chosen_by: SetChosenBy,
         /// The existing names.
         known: Vec<String>,
     },
@@ -77,12 +77,12 @@ impl fmt::Display for SkillSetError {
 
 impl std::error::Error for SkillSetError {}
 
-impl ChosenBy {
+impl SetChosenBy {
     fn blame(self) -> &'static str {
         match self {
-            ChosenBy::Request | ChosenBy::Nobody => "",
-            ChosenBy::Selector => ", which the selector chose",
-            ChosenBy::Default => ", which is the manifest's default",
+            SetChosenBy::Request | SetChosenBy::Nobody => "",
+            SetChosenBy::Selector => ", which the selector chose",
+            SetChosenBy::Default => ", which is the manifest's default",
         }
     }
 }
@@ -116,21 +116,21 @@ impl AgentManifest {
         let known = || self.skill_sets.iter().map(|set| set.name.value.clone()).collect();
         let default = self.default_set.as_ref().map(|set| set.as_str());
         let order = [
-            (given(requested), ChosenBy::Request),
-            (given(selected), ChosenBy::Selector),
-            (given(default), ChosenBy::Default),
+            (given(requested), SetChosenBy::Request),
+            (given(selected), SetChosenBy::Selector),
+            (given(default), SetChosenBy::Default),
         ];
         let chosen = order.into_iter().find_map(|(name, by)| Some((name?, by)));
         // A selector runs for every agent, even one without sets; a user who names a set expects it
         // to exist.
         let chosen =
-            chosen.filter(|(_, by)| !self.skill_sets.is_empty() || *by != ChosenBy::Selector);
+            chosen.filter(|(_, by)| !self.skill_sets.is_empty() || *by != SetChosenBy::Selector);
         let Some((name, chosen_by)) = chosen else {
             if !self.skill_sets.is_empty() {
                 return Err(SkillSetError::NotChosen { known: known() });
             }
             let skills = self.skills.iter().collect();
-            return Ok(ActiveSkills { set: None, chosen_by: ChosenBy::Nobody, skills });
+            return Ok(ActiveSkills { set: None, chosen_by: SetChosenBy::Nobody, skills });
         };
         let Some(set) = self.skill_sets.iter().find(|set| set.name.as_str() == name) else {
             return Err(SkillSetError::Unknown {

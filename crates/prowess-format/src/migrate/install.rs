@@ -5,12 +5,16 @@ use serde_json::Value;
 
 use super::ReviewItem;
 use crate::command::quote;
-use crate::skill::{Install, Requirements};
+use crate::skill::{InstallStep, Requirements};
 use crate::span::Spanned;
 use crate::text::shorten;
 
 /// Adds packages that GAIA can install to the requirements; lists everything else for review.
-pub(super) fn install(steps: &[Install], wanted: &mut Requirements, review: &mut Vec<ReviewItem>) {
+pub(super) fn install(
+    steps: &[InstallStep],
+    wanted: &mut Requirements,
+    review: &mut Vec<ReviewItem>,
+) {
     for step in steps {
         let field =
             |key: &str| step.entry[key].as_str().map(str::trim).filter(|text| !text.is_empty());
@@ -34,13 +38,13 @@ pub(super) fn install(steps: &[Install], wanted: &mut Requirements, review: &mut
     }
 }
 
-fn title(step: &Install) -> String {
+fn title(step: &InstallStep) -> String {
     let named = step.entry["label"].as_str().or_else(|| step.entry["id"].as_str());
     named.unwrap_or(if step.kind.is_empty() { "without a kind" } else { &step.kind }).to_owned()
 }
 
 /// What a person has to do, as the end of a sentence.
-fn by_hand(step: &Install) -> String {
+fn by_hand(step: &InstallStep) -> String {
     let field = |key: &str| step.entry[key].as_str().map(str::trim).filter(|text| !text.is_empty());
     let package = field("package")
         .or_else(|| field("formula"))
@@ -80,7 +84,7 @@ fn by_hand(step: &Install) -> String {
     }
 }
 
-fn download(step: &Install) -> String {
+fn download(step: &InstallStep) -> String {
     let field = |key: &str| step.entry[key].as_str().map(str::trim).filter(|text| !text.is_empty());
     let Some(url) = field("url") else {
         return "look up where to download it; the file does not say".to_owned();

@@ -6,6 +6,7 @@ use crate::convert::{json_type, known_type};
 use crate::rules::is_inside;
 use crate::skill::{Skill, Tool, ToolKind};
 use crate::span::Spanned;
+use crate::specification::GAIA;
 use crate::text::shorten;
 
 /// Converts actions to tools, each with its own function.
@@ -105,8 +106,9 @@ fn call(
             review,
             what,
             format!(
-                "the handler `{}` is not Python: write the function in `tools.py`, or run the skill through the OpenClaw adapter (GAIA §8.3)",
-                shorten(handler, 80)
+                "the handler `{}` is not Python: write the function in `tools.py`, or run the skill through the OpenClaw adapter ({})",
+                shorten(handler, 80),
+                GAIA.at("8.3")
             ),
         );
         return missing("the handler was not written in Python");

@@ -1,6 +1,6 @@
 //! Splits a body into text and substitutions, in one pass.
 
-use crate::template::{Syntax, placeholder_at};
+use crate::template::{Substitutions, placeholder_at};
 
 /// A part of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,14 +60,14 @@ const MAX_SPAN: usize = 256;
 const MAX_NAMES: usize = 64;
 
 /// The pieces of a body.
-pub(super) fn pieces<'b>(body: &'b str, syntax: Syntax, names: &[&str]) -> Vec<Piece<'b>> {
+pub(super) fn pieces<'b>(body: &'b str, syntax: Substitutions, names: &[&str]) -> Vec<Piece<'b>> {
     Scanner { text: body, syntax, names, commands: syntax.arguments }.scan()
 }
 
 /// The pieces of a command, which can't contain another command.
 pub(super) fn pieces_of_command<'b>(
     source: &'b str,
-    syntax: Syntax,
+    syntax: Substitutions,
     names: &[&str],
 ) -> Vec<Piece<'b>> {
     Scanner { text: source, syntax, names, commands: false }.scan()
@@ -75,7 +75,7 @@ pub(super) fn pieces_of_command<'b>(
 
 struct Scanner<'b, 'n> {
     text: &'b str,
-    syntax: Syntax,
+    syntax: Substitutions,
     names: &'n [&'n str],
     commands: bool,
 }

@@ -2,6 +2,7 @@
 
 use crate::diagnostic::{Findings, rule};
 use crate::rules::Subject;
+use crate::specification::CLAUDE_CODE;
 
 rule! {
     /// ## What it does
@@ -12,7 +13,8 @@ rule! {
     ///
     /// ## Example
     /// Add `context: fork`.
-    AGENT_WITHOUT_FORK = "agent-without-fork", Info / Info, check
+    AGENT_WITHOUT_FORK = "agent-without-fork", Info / Info, check;
+    CLAUDE_CODE.at("Frontmatter reference")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

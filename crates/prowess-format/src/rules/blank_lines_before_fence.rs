@@ -1,6 +1,7 @@
 //! `blank-lines-before-fence`.
 
 use crate::diagnostic::rule;
+use crate::specification::SKILLRT;
 
 rule! {
     /// ## What it does
@@ -11,5 +12,6 @@ rule! {
     ///
     /// ## Example
     /// Remove the blank lines; `prowess check --fix` does it.
-    BLANK_LINES_BEFORE_FENCE = "blank-lines-before-fence", Info / Error
+    BLANK_LINES_BEFORE_FENCE = "blank-lines-before-fence", Info / Error;
+    SKILLRT.at("6")
 }

@@ -4,17 +4,19 @@ use crate::diagnostic::{Edit, Findings, Fix, rule};
 use crate::document::Form;
 use crate::rules::Subject;
 use crate::span::Span;
+use crate::specification::SKILLRT;
 
 rule! {
     /// ## What it does
     /// Flags a byte order mark before the front matter.
     ///
     /// ## Why is this bad?
-    /// Prowess skips it (SRT §6), but several agents expect `---` at the very first byte and drop the skill.
+    /// Prowess skips it, as skillrt requires, but several agents expect `---` at the very first byte and drop the skill.
     ///
     /// ## Example
     /// Save the file as UTF-8 without a byte order mark; `prowess check --fix` removes it.
-    BYTE_ORDER_MARK = "byte-order-mark", Warning / Warning, check
+    BYTE_ORDER_MARK = "byte-order-mark", Warning / Warning, check;
+    SKILLRT.at("6")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -2,6 +2,7 @@
 
 use crate::diagnostic::{Findings, rule};
 use crate::rules::Subject;
+use crate::specification::AGENT_SKILLS;
 
 rule! {
     /// ## What it does
@@ -12,7 +13,8 @@ rule! {
     ///
     /// ## Example
     /// State the requirement briefly and explain it in the body.
-    COMPATIBILITY_TOO_LONG = "compatibility-too-long", Error / Error, check
+    COMPATIBILITY_TOO_LONG = "compatibility-too-long", Error / Error, check;
+    AGENT_SKILLS.at("Frontmatter")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -3,17 +3,19 @@
 use crate::diagnostic::{Findings, rule};
 use crate::permission::Level;
 use crate::rules::Subject;
+use crate::specification::GAIA;
 
 rule! {
     /// ## What it does
     /// Flags `domain:none` together with a grant of the same domain.
     ///
     /// ## Why is this bad?
-    /// The two contradict each other (GAIA §3.1).
+    /// The two contradict each other.
     ///
     /// ## Example
     /// Keep one of them.
-    CONTRADICTORY_PERMISSIONS = "contradictory-permissions", Warning / Error, check
+    CONTRADICTORY_PERMISSIONS = "contradictory-permissions", Warning / Error, check;
+    GAIA.at("3.1")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -2,6 +2,7 @@
 
 use crate::diagnostic::{Findings, rule};
 use crate::rules::Subject;
+use crate::specification::{GAIA, GIBBERISH, SKILLRT};
 
 rule! {
     /// ## What it does
@@ -12,7 +13,8 @@ rule! {
     ///
     /// ## Example
     /// Move details into the body.
-    DESCRIPTION_OVER_LIMIT = "description-over-limit", Warning / Warning, check
+    DESCRIPTION_OVER_LIMIT = "description-over-limit", Warning / Warning, check;
+    SKILLRT.at("4.1"), GAIA.at("2.2"), GIBBERISH.at("2.2 and 9.2")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -1,6 +1,7 @@
 //! `description-too-long`.
 
 use crate::diagnostic::rule;
+use crate::specification::{AGENT_FLOW, AGENT_SKILLS, SKILLLI};
 
 rule! {
     /// ## What it does
@@ -11,5 +12,6 @@ rule! {
     ///
     /// ## Example
     /// Move details into the body.
-    DESCRIPTION_TOO_LONG = "description-too-long", Error / Error
+    DESCRIPTION_TOO_LONG = "description-too-long", Error / Error;
+    AGENT_SKILLS.at("Frontmatter"), AGENT_FLOW.at("3.1"), SKILLLI.at("Agent Skills Open Standard")
 }

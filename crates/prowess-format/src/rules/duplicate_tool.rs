@@ -4,17 +4,19 @@ use std::collections::HashSet;
 
 use crate::diagnostic::{Findings, rule};
 use crate::rules::Subject;
+use crate::specification::GIBBERISH;
 
 rule! {
     /// ## What it does
     /// Flags two tools with the same name.
     ///
     /// ## Why is this bad?
-    /// A call could mean either (GIB §3.2, §9.1).
+    /// A call could mean either.
     ///
     /// ## Example
     /// Rename one of them.
-    DUPLICATE_TOOL = "duplicate-tool", Error / Error, check
+    DUPLICATE_TOOL = "duplicate-tool", Error / Error, check;
+    GIBBERISH.at("3.2 and 9.1")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -3,7 +3,7 @@
 use crate::diagnostic::{Findings, rule};
 use crate::document::Form;
 use crate::rules::Subject;
-use crate::skill::Kind;
+use crate::skill::SkillKind;
 use crate::span::Span;
 
 rule! {
@@ -19,7 +19,7 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    let speaks = matches!(subject.skill.kind, Kind::Instructions | Kind::Prompt)
+    let speaks = matches!(subject.skill.kind, SkillKind::Instructions | SkillKind::Prompt)
         && subject.document.form == Form::Markdown
         && subject.has_front_matter();
     if speaks && subject.document.body_text().trim().is_empty() {

@@ -4,17 +4,19 @@ use crate::diagnostic::{Findings, rule};
 use crate::dialect;
 use crate::rules::Subject;
 use crate::span::Span;
+use crate::specification::AGENT_FLOW;
 
 rule! {
     /// ## What it does
     /// Flags a SKILL.md of more than 51,200 bytes if its dialect limits the size, and of more than 16 MiB in any dialect.
     ///
     /// ## Why is this bad?
-    /// Agent Flow Lite refuses to store larger files (AFL §2).
+    /// Agent Flow Lite refuses to store larger files.
     ///
     /// ## Example
     /// Move long material into other files of the skill.
-    FILE_TOO_LARGE = "file-too-large", Warning / Error, check
+    FILE_TOO_LARGE = "file-too-large", Warning / Error, check;
+    AGENT_FLOW.at("2")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -7,7 +7,7 @@ rule! {
     /// Flags front matter that is empty, a list or a single value.
     ///
     /// ## Why is this bad?
-    /// Every dialect reads fields by name (NEG-10).
+    /// Every dialect reads fields by name.
     ///
     /// ## Example
     /// `- name: a` becomes `name: a`.

@@ -2,6 +2,7 @@
 
 use crate::diagnostic::{Findings, rule};
 use crate::rules::Subject;
+use crate::specification::AGENT_FLOW;
 use crate::template;
 
 rule! {
@@ -9,11 +10,12 @@ rule! {
     /// Flags an undeclared placeholder with a hyphen in its name.
     ///
     /// ## Why is this bad?
-    /// AFL §5.3 does not check such names, but replaces them with an empty string at run time.
+    /// Agent Flow Lite does not check such names, but replaces them with an empty string at run time.
     ///
     /// ## Example
     /// Add the input, or use underscores.
-    HYPHENATED_PLACEHOLDER = "hyphenated-placeholder", Warning / Warning, check
+    HYPHENATED_PLACEHOLDER = "hyphenated-placeholder", Warning / Warning, check;
+    AGENT_FLOW.at("5.3")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

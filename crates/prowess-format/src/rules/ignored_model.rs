@@ -2,17 +2,19 @@
 
 use crate::diagnostic::{Findings, rule};
 use crate::rules::Subject;
+use crate::specification::AGENT_FLOW;
 
 rule! {
     /// ## What it does
     /// Notes a `model` that is text in a prompt skill.
     ///
     /// ## Why is this bad?
-    /// Agent Flow Lite only accepts sampling settings as a map and ignores text (AFL §12).
+    /// Agent Flow Lite only accepts sampling settings as a map and ignores text.
     ///
     /// ## Example
     /// `model: {temperature: 0.7}`
-    IGNORED_MODEL = "ignored-model", Info / Info, check
+    IGNORED_MODEL = "ignored-model", Info / Info, check;
+    AGENT_FLOW.at("12")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -3,17 +3,19 @@
 use crate::diagnostic::{Findings, rule};
 use crate::document::yaml::Node;
 use crate::rules::Subject;
+use crate::specification::AGENT_FLOW;
 
 rule! {
     /// ## What it does
     /// Flags an input without a name.
     ///
     /// ## Why is this bad?
-    /// The input is skipped (AFL §3.3).
+    /// The input is skipped.
     ///
     /// ## Example
     /// Add `name: …`.
-    INPUT_WITHOUT_NAME = "input-without-name", Warning / Warning, check
+    INPUT_WITHOUT_NAME = "input-without-name", Warning / Warning, check;
+    AGENT_FLOW.at("3.3")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

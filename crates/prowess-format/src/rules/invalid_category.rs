@@ -1,6 +1,7 @@
 //! `invalid-category`.
 
 use crate::diagnostic::rule;
+use crate::specification::SKILLLI;
 
 rule! {
     /// ## What it does
@@ -11,5 +12,6 @@ rule! {
     ///
     /// ## Example
     /// `category: development`
-    INVALID_CATEGORY = "invalid-category", Error / Error
+    INVALID_CATEGORY = "invalid-category", Error / Error;
+    SKILLLI.at("Categories")
 }

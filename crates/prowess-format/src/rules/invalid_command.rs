@@ -3,6 +3,7 @@
 use crate::command;
 use crate::diagnostic::{Findings, rule};
 use crate::rules::Subject;
+use crate::specification::GIBBERISH;
 
 rule! {
     /// ## What it does
@@ -13,7 +14,8 @@ rule! {
     ///
     /// ## Example
     /// Close the quote.
-    INVALID_COMMAND = "invalid-command", Error / Error, check
+    INVALID_COMMAND = "invalid-command", Error / Error, check;
+    GIBBERISH.at("3.5")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -2,6 +2,7 @@
 
 use crate::diagnostic::{Findings, rule};
 use crate::rules::Subject;
+use crate::specification::{CLAUDE_CODE_HOOKS, SKILLLI};
 
 rule! {
     /// ## What it does
@@ -12,7 +13,8 @@ rule! {
     ///
     /// ## Example
     /// `type: command` needs `command: …`.
-    INVALID_HOOK = "invalid-hook", Error / Error, check
+    INVALID_HOOK = "invalid-hook", Error / Error, check;
+    CLAUDE_CODE_HOOKS.whole(), SKILLLI.at("Hooks Block")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -1,6 +1,7 @@
 //! `invalid-json`.
 
 use crate::diagnostic::rule;
+use crate::specification::TOOL_PACKS;
 
 rule! {
     /// ## What it does
@@ -11,5 +12,6 @@ rule! {
     ///
     /// ## Example
     /// Remove the trailing comma.
-    INVALID_JSON = "invalid-json", Error / Error
+    INVALID_JSON = "invalid-json", Error / Error;
+    TOOL_PACKS.whole()
 }

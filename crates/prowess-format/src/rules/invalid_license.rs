@@ -2,6 +2,7 @@
 
 use crate::diagnostic::{Findings, rule};
 use crate::rules::Subject;
+use crate::specification::{GAIA, SKILLLI, SKILLRT};
 use crate::text::shorten;
 
 rule! {
@@ -13,7 +14,8 @@ rule! {
     ///
     /// ## Example
     /// `Apache 2` becomes `Apache-2.0`.
-    INVALID_LICENSE = "invalid-license", Warning / Warning, check
+    INVALID_LICENSE = "invalid-license", Warning / Warning, check;
+    GAIA.at("2.2"), SKILLRT.at("4.2"), SKILLLI.at("Agent Skills Open Standard")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

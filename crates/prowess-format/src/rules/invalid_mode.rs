@@ -3,6 +3,7 @@
 use crate::diagnostic::{Findings, Severity, rule};
 use crate::dialect;
 use crate::rules::Subject;
+use crate::specification::GIBBERISH;
 use crate::text::alternatives;
 
 rule! {
@@ -10,11 +11,12 @@ rule! {
     /// Flags a context mode that does not exist.
     ///
     /// ## Why is this bad?
-    /// A tool with an unknown mode is never offered (GIB §2.2, R26).
+    /// A tool with an unknown mode is never offered.
     ///
     /// ## Example
     /// `dev` becomes `Dev`.
-    INVALID_MODE = "invalid-mode", Error / Error, check
+    INVALID_MODE = "invalid-mode", Error / Error, check;
+    GIBBERISH.at("2.2")
 }
 
 /// Checks the modes of a tool pack, which drops unknown ones; those of a SKILL.md are checked by

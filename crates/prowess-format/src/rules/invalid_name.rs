@@ -4,6 +4,7 @@ use crate::diagnostic::{Findings, Severity, rule};
 use crate::dialect::NameStyle;
 use crate::formats;
 use crate::rules::Subject;
+use crate::specification::{AGENT_FLOW, AGENT_SKILLS, GAIA, GIBBERISH};
 use crate::text::shorten;
 
 rule! {
@@ -11,11 +12,12 @@ rule! {
     /// Flags a name that its dialect does not allow.
     ///
     /// ## Why is this bad?
-    /// The name becomes a directory, a command and a part of URLs (GIB §1.2, AFL §4, GAIA §2.3).
+    /// The name becomes a directory, a command and a part of URLs.
     ///
     /// ## Example
     /// `My_Skill` becomes `my-skill`.
-    INVALID_NAME = "invalid-name", Error / Error, check
+    INVALID_NAME = "invalid-name", Error / Error, check;
+    GIBBERISH.at("1.2"), AGENT_FLOW.at("4"), GAIA.at("2.3"), AGENT_SKILLS.at("Frontmatter")
 }
 
 /// Flags a canonical name that only GAIA §2.3 rejects, because it begins with a digit (R2). The

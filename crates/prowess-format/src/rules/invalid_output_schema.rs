@@ -3,17 +3,19 @@
 use crate::diagnostic::{Findings, rule};
 use crate::document::yaml::{Node, brief};
 use crate::rules::Subject;
+use crate::specification::SKILLRT;
 
 rule! {
     /// ## What it does
     /// Flags an `outputs.schema` that is not a JSON Schema.
     ///
     /// ## Why is this bad?
-    /// Outputs can't be checked against it (SRT §4.5).
+    /// Outputs can't be checked against it.
     ///
     /// ## Example
     /// `schema: {type: object}`
-    INVALID_OUTPUT_SCHEMA = "invalid-output-schema", Error / Error, check
+    INVALID_OUTPUT_SCHEMA = "invalid-output-schema", Error / Error, check;
+    SKILLRT.at("4.5")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -3,6 +3,7 @@
 use crate::diagnostic::{Findings, rule};
 use crate::dialect;
 use crate::rules::Subject;
+use crate::specification::GIBBERISH;
 use crate::text::{alternatives, closest};
 
 rule! {
@@ -10,11 +11,12 @@ rule! {
     /// Flags an unknown parameter type.
     ///
     /// ## Why is this bad?
-    /// Arguments are checked against the type before anything runs (GIB §3.3).
+    /// Arguments are checked against the type before anything runs.
     ///
     /// ## Example
     /// `int` becomes `integer`.
-    INVALID_PARAMETER_TYPE = "invalid-parameter-type", Error / Error, check_parameter_types
+    INVALID_PARAMETER_TYPE = "invalid-parameter-type", Error / Error, check_parameter_types;
+    GIBBERISH.at("3.3")
 }
 
 fn check_parameter_types(subject: &Subject<'_>, findings: &mut Findings) {

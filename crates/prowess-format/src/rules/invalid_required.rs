@@ -2,17 +2,19 @@
 
 use crate::diagnostic::{Findings, rule};
 use crate::rules::Subject;
+use crate::specification::GIBBERISH;
 
 rule! {
     /// ## What it does
     /// Flags a Required cell that is neither yes nor no.
     ///
     /// ## Why is this bad?
-    /// Whether the parameter must be given is unclear (GIB §3.1).
+    /// Whether the parameter must be given is unclear.
     ///
     /// ## Example
     /// Write `yes` or `no`.
-    INVALID_REQUIRED = "invalid-required", Error / Error, check
+    INVALID_REQUIRED = "invalid-required", Error / Error, check;
+    GIBBERISH.at("3.1")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

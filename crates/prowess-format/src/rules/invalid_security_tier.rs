@@ -1,15 +1,17 @@
 //! `invalid-security-tier`.
 
 use crate::diagnostic::rule;
+use crate::specification::GAIA;
 
 rule! {
     /// ## What it does
     /// Flags a security tier other than verified, community and experimental.
     ///
     /// ## Why is this bad?
-    /// GAIA §4 defines three tiers.
+    /// GAIA defines three tiers.
     ///
     /// ## Example
     /// `security_tier: experimental`
-    INVALID_SECURITY_TIER = "invalid-security-tier", Error / Error
+    INVALID_SECURITY_TIER = "invalid-security-tier", Error / Error;
+    GAIA.at("4")
 }

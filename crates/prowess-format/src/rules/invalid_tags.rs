@@ -1,6 +1,7 @@
 //! `invalid-tags`.
 
 use crate::diagnostic::rule;
+use crate::specification::SKILLLI;
 
 rule! {
     /// ## What it does
@@ -11,5 +12,6 @@ rule! {
     ///
     /// ## Example
     /// Keep the tags that people search for.
-    INVALID_TAGS = "invalid-tags", Error / Error
+    INVALID_TAGS = "invalid-tags", Error / Error;
+    SKILLLI.at("Skillli Registry Extensions")
 }

@@ -3,17 +3,19 @@
 use crate::diagnostic::{Findings, rule};
 use crate::formats;
 use crate::rules::Subject;
+use crate::specification::{GIBBERISH, TOOL_PACKS};
 
 rule! {
     /// ## What it does
     /// Flags a tool name that its dialect does not allow.
     ///
     /// ## Why is this bad?
-    /// Models call tools by name; GIB §3.2 allows 1 to 32 characters of `[a-z0-9_]`.
+    /// Models call tools by name; gibb.eri.sh allows 1 to 32 characters of `[a-z0-9_]`.
     ///
     /// ## Example
     /// `git-status` becomes `git_status`.
-    INVALID_TOOL_NAME = "invalid-tool-name", Error / Error, check_tool_names
+    INVALID_TOOL_NAME = "invalid-tool-name", Error / Error, check_tool_names;
+    GIBBERISH.at("3.2"), TOOL_PACKS.at("Fields")
 }
 
 fn check_tool_names(subject: &Subject<'_>, findings: &mut Findings) {

@@ -1,6 +1,7 @@
 //! `invalid-trust-level`.
 
 use crate::diagnostic::rule;
+use crate::specification::SKILLLI;
 
 rule! {
     /// ## What it does
@@ -11,5 +12,6 @@ rule! {
     ///
     /// ## Example
     /// `trust-level: community`
-    INVALID_TRUST_LEVEL = "invalid-trust-level", Error / Error
+    INVALID_TRUST_LEVEL = "invalid-trust-level", Error / Error;
+    SKILLLI.at("Trust Levels")
 }

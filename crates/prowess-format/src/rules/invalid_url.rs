@@ -1,6 +1,7 @@
 //! `invalid-url`.
 
 use crate::diagnostic::rule;
+use crate::specification::SKILLLI;
 
 rule! {
     /// ## What it does
@@ -11,5 +12,6 @@ rule! {
     ///
     /// ## Example
     /// `github.com/x` becomes `https://github.com/x`.
-    INVALID_URL = "invalid-url", Error / Error
+    INVALID_URL = "invalid-url", Error / Error;
+    SKILLLI.at("Skillli Registry Extensions")
 }

@@ -4,17 +4,19 @@ use crate::diagnostic::{Findings, rule};
 use crate::document::Form;
 use crate::rules::Subject;
 use crate::span::Span;
+use crate::specification::{AGENT_SKILLS, SKILLLI};
 
 rule! {
     /// ## What it does
     /// Flags a SKILL.md of more than 500 lines or about 5,000 tokens.
     ///
     /// ## Why is this bad?
-    /// The whole body enters the context when the skill is used (SKL, Progressive Disclosure).
+    /// The whole body enters the context when the skill is used.
     ///
     /// ## Example
     /// Move detail into files under `references/`.
-    LONG_SKILL = "long-skill", Warning / Warning, check
+    LONG_SKILL = "long-skill", Warning / Warning, check;
+    AGENT_SKILLS.at("Progressive disclosure"), SKILLLI.at("Progressive Disclosure")
 }
 
 /// SKL, Progressive Disclosure.

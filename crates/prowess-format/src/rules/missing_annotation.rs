@@ -3,17 +3,19 @@
 use crate::diagnostic::{Findings, rule};
 use crate::python::PythonType;
 use crate::rules::Subject;
+use crate::specification::GAIA;
 
 rule! {
     /// ## What it does
     /// Flags a tool function whose parameter or return value has no annotation.
     ///
     /// ## Why is this bad?
-    /// It can't be compared with the front matter, and the result may not be JSON (GAIA §5.4).
+    /// It can't be compared with the front matter, and the result may not be JSON.
     ///
     /// ## Example
     /// `def count_words(text)` becomes `def count_words(text: str) -> dict`
-    MISSING_ANNOTATION = "missing-annotation", Warning / Warning, check
+    MISSING_ANNOTATION = "missing-annotation", Warning / Warning, check;
+    GAIA.at("5.4")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -2,17 +2,19 @@
 
 use crate::diagnostic::{Findings, rule};
 use crate::rules::Subject;
+use crate::specification::GIBBERISH;
 
 rule! {
     /// ## What it does
     /// Flags a tool section without a command.
     ///
     /// ## Why is this bad?
-    /// There is nothing to run (GIB §3.1).
+    /// There is nothing to run.
     ///
     /// ## Example
     /// Add a fenced `bash` block below `#### Command`.
-    MISSING_COMMAND = "missing-command", Error / Error, check
+    MISSING_COMMAND = "missing-command", Error / Error, check;
+    GIBBERISH.at("3.1")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -2,17 +2,19 @@
 
 use crate::diagnostic::{Findings, rule};
 use crate::rules::Subject;
+use crate::specification::GAIA;
 
 rule! {
     /// ## What it does
     /// Flags a tool function without a docstring.
     ///
     /// ## Why is this bad?
-    /// The docstring is the fallback for the description (GAIA §5.4).
+    /// The docstring is the fallback for the description.
     ///
     /// ## Example
     /// Add one line in triple quotes.
-    MISSING_DOCSTRING = "missing-docstring", Error / Error, check
+    MISSING_DOCSTRING = "missing-docstring", Error / Error, check;
+    GAIA.at("5.4")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -2,17 +2,19 @@
 
 use crate::diagnostic::{Findings, rule};
 use crate::rules::Subject;
+use crate::specification::GIBBERISH;
 
 rule! {
     /// ## What it does
     /// Flags a command tool without a `#### Parameters` section.
     ///
     /// ## Why is this bad?
-    /// It is allowed, but "no parameters" looks the same as "forgotten" (GIB §9.2).
+    /// It is allowed, but "no parameters" looks the same as "forgotten".
     ///
     /// ## Example
     /// Write `None.` below `#### Parameters`.
-    MISSING_PARAMETERS_SECTION = "missing-parameters-section", Warning / Warning, check
+    MISSING_PARAMETERS_SECTION = "missing-parameters-section", Warning / Warning, check;
+    GIBBERISH.at("9.2")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

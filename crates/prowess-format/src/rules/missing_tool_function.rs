@@ -3,6 +3,7 @@
 use crate::diagnostic::{Findings, rule};
 use crate::rules::Subject;
 use crate::skill::ToolKind;
+use crate::specification::GAIA;
 use crate::text::closest;
 
 rule! {
@@ -10,11 +11,12 @@ rule! {
     /// Flags a declared tool without a function of that name decorated with `@tool`.
     ///
     /// ## Why is this bad?
-    /// Loading the skill fails (GAIA §5.1, §5.4).
+    /// Loading the skill fails.
     ///
     /// ## Example
     /// Add the function, and `@tool` above it.
-    MISSING_TOOL_FUNCTION = "missing-tool-function", Error / Error, check
+    MISSING_TOOL_FUNCTION = "missing-tool-function", Error / Error, check;
+    GAIA.at("5.1 and 5.4")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -3,17 +3,19 @@
 use crate::diagnostic::{Findings, rule};
 use crate::rules::Subject;
 use crate::skill::ToolKind;
+use crate::specification::GAIA;
 
 rule! {
     /// ## What it does
     /// Flags a skill that declares Python tools but has no `tools.py`.
     ///
     /// ## Why is this bad?
-    /// There is nothing to load (GAIA §5.1).
+    /// There is nothing to load.
     ///
     /// ## Example
     /// Add `tools.py` next to SKILL.md.
-    MISSING_TOOLS_FILE = "missing-tools-file", Error / Error, check
+    MISSING_TOOLS_FILE = "missing-tools-file", Error / Error, check;
+    GAIA.at("5.1")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{Edit, Findings, Fix, Severity, rule};
 use crate::rules::{self, Subject};
-use crate::shape::Unknown;
+use crate::shape::UnknownFields;
 
 rule! {
     /// ## What it does
@@ -18,13 +18,13 @@ rule! {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     // A dialect that forbids or warns about unknown fields has its own finding.
-    if subject.skill.dialect.unknown == Unknown::Warned {
+    if subject.skill.dialect.unknown == UnknownFields::Warned {
         return;
     }
     // A standard that forbids other fields forbids this one.
     let strict = match subject.skill.dialect.unknown {
-        Unknown::Forbidden => Severity::Error,
-        Unknown::Kept | Unknown::Warned => Severity::Warning,
+        UnknownFields::Forbidden => Severity::Error,
+        UnknownFields::Kept | UnknownFields::Warned => Severity::Warning,
     };
     for &(entry, similar) in subject.unknown_fields() {
         let Some(similar) = similar.filter(|similar| !subject.document.root.has(similar)) else {

@@ -6,10 +6,10 @@ use std::cell::OnceCell;
 
 use crate::diagnostic::{Findings, Rule};
 use crate::dialect::{self, Dialect};
-use crate::document::yaml::Entry;
+use crate::document::yaml::YamlEntry;
 use crate::document::{Document, FrontMatter};
 use crate::python::{PythonError, PythonFunction, PythonModule};
-use crate::skill::{Branch, Skill, ToolKind};
+use crate::skill::{QuizBranch, Skill, ToolKind};
 use crate::span::Span;
 use crate::text::closest;
 
@@ -169,7 +169,7 @@ pub struct Subject<'s> {
     pub named_dialect: bool,
     /// Top-level fields that are present but at least partly unreadable; they have a finding.
     unreadable: Vec<&'s str>,
-    unknown: OnceCell<Vec<(&'s Entry<'s>, Option<&'static str>)>>,
+    unknown: OnceCell<Vec<(&'s YamlEntry<'s>, Option<&'static str>)>>,
 }
 
 impl<'s> Subject<'s> {
@@ -224,7 +224,7 @@ impl<'s> Subject<'s> {
     }
 
     /// Every branch of every quiz question.
-    pub(crate) fn branches(&self) -> impl Iterator<Item = &'s Branch> {
+    pub(crate) fn branches(&self) -> impl Iterator<Item = &'s QuizBranch> {
         self.skill
             .quiz
             .iter()
@@ -234,12 +234,12 @@ impl<'s> Subject<'s> {
 
     /// Top-level entries that no layer knows, each with a known field that it resembles. Cached,
     /// because two rules use it.
-    pub(crate) fn unknown_fields(&self) -> &[(&'s Entry<'s>, Option<&'static str>)] {
+    pub(crate) fn unknown_fields(&self) -> &[(&'s YamlEntry<'s>, Option<&'static str>)] {
         self.unknown.get_or_init(|| {
             let (skill, document) = (self.skill, self.document);
-            let known = |entry: &&Entry<'_>| is_known(&skill.layers, document, &entry.key);
+            let known = |entry: &&YamlEntry<'_>| is_known(&skill.layers, document, &entry.key);
             let unknown = document.root.entries.iter().filter(|entry| !known(entry));
-            let resembling = |entry: &'s Entry<'s>| {
+            let resembling = |entry: &'s YamlEntry<'s>| {
                 let fields = || skill.layers.iter().flat_map(|layer| layer.fields);
                 let mistaken = fields()
                     .find(|field| field.mistakes.contains(&&*entry.key))

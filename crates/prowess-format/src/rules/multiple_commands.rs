@@ -2,17 +2,19 @@
 
 use crate::diagnostic::{Findings, rule};
 use crate::rules::Subject;
+use crate::specification::GIBBERISH;
 
 rule! {
     /// ## What it does
     /// Flags a command block with more than one command.
     ///
     /// ## Why is this bad?
-    /// Only the first one runs (GIB §3.1).
+    /// Only the first one runs.
     ///
     /// ## Example
     /// Put the steps into a script.
-    MULTIPLE_COMMANDS = "multiple-commands", Warning / Warning, check
+    MULTIPLE_COMMANDS = "multiple-commands", Warning / Warning, check;
+    GIBBERISH.at("3.1")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

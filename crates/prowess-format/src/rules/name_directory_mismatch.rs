@@ -3,6 +3,7 @@
 use crate::diagnostic::{Findings, rule};
 use crate::formats;
 use crate::rules::Subject;
+use crate::specification::{AGENT_FLOW, AGENT_SKILLS, GAIA, GIBBERISH};
 use crate::text::slug;
 use unicode_normalization::UnicodeNormalization;
 
@@ -15,7 +16,8 @@ rule! {
     ///
     /// ## Example
     /// Rename one of the two.
-    NAME_DIRECTORY_MISMATCH = "name-directory-mismatch", Error / Error, check
+    NAME_DIRECTORY_MISMATCH = "name-directory-mismatch", Error / Error, check;
+    AGENT_SKILLS.at("Frontmatter"), GIBBERISH.at("1.2"), AGENT_FLOW.at("4"), GAIA.at("2.3")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -3,7 +3,8 @@
 use crate::diagnostic::{Findings, Severity, rule};
 use crate::rules::Subject;
 use crate::shape::Need;
-use crate::skill::Kind;
+use crate::skill::SkillKind;
+use crate::specification::AGENT_SKILLS;
 use crate::text::slug;
 
 rule! {
@@ -15,12 +16,13 @@ rule! {
     ///
     /// ## Example
     /// Add `name: …`.
-    NAME_FROM_DIRECTORY = "name-from-directory", Info / Error, check
+    NAME_FROM_DIRECTORY = "name-from-directory", Info / Error, check;
+    AGENT_SKILLS.at("Frontmatter")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     if subject.skill.name.is_some()
-        || subject.skill.kind == Kind::Prose
+        || subject.skill.kind == SkillKind::Prose
         || !subject.has_front_matter()
     {
         return;

@@ -3,17 +3,19 @@
 use crate::diagnostic::{Findings, Severity, rule};
 use crate::rules::Subject;
 use crate::span::Span;
+use crate::specification::{GAIA, GIBBERISH};
 
 rule! {
     /// ## What it does
     /// Flags a skill of a tool dialect that defines no tool.
     ///
     /// ## Why is this bad?
-    /// GIB §9.1 and GAIA §2.2 require at least one.
+    /// gibb.eri.sh and GAIA require at least one.
     ///
     /// ## Example
     /// Add a `### tool_name` section with `#### Command`, or declare `tools:`.
-    NO_TOOLS = "no-tools", Error / Error, check
+    NO_TOOLS = "no-tools", Error / Error, check;
+    GIBBERISH.at("9.1"), GAIA.at("2.2")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -3,6 +3,7 @@
 use crate::diagnostic::{Findings, rule};
 use crate::document::yaml::Node;
 use crate::rules::Subject;
+use crate::specification::AGENT_SKILLS;
 
 rule! {
     /// ## What it does
@@ -13,7 +14,8 @@ rule! {
     ///
     /// ## Example
     /// `allowed-tools: [Read, Grep]` becomes `allowed-tools: Read Grep`.
-    NONSTANDARD_VALUE = "nonstandard-value", Info / Error, check
+    NONSTANDARD_VALUE = "nonstandard-value", Info / Error, check;
+    AGENT_SKILLS.at("Frontmatter")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -4,6 +4,7 @@ use crate::diagnostic::{Findings, rule};
 use crate::python::PythonType;
 use crate::rules::Subject;
 use crate::skill::ToolKind;
+use crate::specification::GAIA;
 use crate::text::closest;
 
 rule! {
@@ -11,11 +12,12 @@ rule! {
     /// Flags a declared parameter whose name, type or default differs from the function.
     ///
     /// ## Why is this bad?
-    /// A call that matches the declaration fails in the function (GAIA §5.4).
+    /// A call that matches the declaration fails in the function.
     ///
     /// ## Example
     /// Make the two the same.
-    PARAMETER_MISMATCH = "parameter-mismatch", Error / Error, check
+    PARAMETER_MISMATCH = "parameter-mismatch", Error / Error, check;
+    GAIA.at("5.4")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

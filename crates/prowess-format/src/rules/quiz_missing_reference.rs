@@ -3,6 +3,7 @@
 use crate::diagnostic::{Findings, rule};
 use crate::rules::Subject;
 use crate::rules::is_inside;
+use crate::specification::SKILLLI;
 
 rule! {
     /// ## What it does
@@ -13,7 +14,8 @@ rule! {
     ///
     /// ## Example
     /// Add the file, or fix the path.
-    QUIZ_MISSING_REFERENCE = "quiz-missing-reference", Warning / Error, check
+    QUIZ_MISSING_REFERENCE = "quiz-missing-reference", Warning / Error, check;
+    SKILLLI.at("Branch Actions")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -2,6 +2,7 @@
 
 use crate::diagnostic::{Findings, rule};
 use crate::rules::Subject;
+use crate::specification::SKILLLI;
 
 rule! {
     /// ## What it does
@@ -12,7 +13,8 @@ rule! {
     ///
     /// ## Example
     /// Add `correct: true` to one option.
-    QUIZ_NO_CORRECT_OPTION = "quiz-no-correct-option", Error / Error, check
+    QUIZ_NO_CORRECT_OPTION = "quiz-no-correct-option", Error / Error, check;
+    SKILLLI.at("Question Fields")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -1,6 +1,7 @@
 //! `quiz-option-count`.
 
 use crate::diagnostic::rule;
+use crate::specification::SKILLLI;
 
 rule! {
     /// ## What it does
@@ -11,5 +12,6 @@ rule! {
     ///
     /// ## Example
     /// Add or remove options.
-    QUIZ_OPTION_COUNT = "quiz-option-count", Error / Error
+    QUIZ_OPTION_COUNT = "quiz-option-count", Error / Error;
+    SKILLLI.at("Question Fields")
 }

@@ -1,6 +1,7 @@
 //! `quiz-passing-score`.
 
 use crate::diagnostic::rule;
+use crate::specification::SKILLLI;
 
 rule! {
     /// ## What it does
@@ -11,5 +12,6 @@ rule! {
     ///
     /// ## Example
     /// `passing-score: 100`
-    QUIZ_PASSING_SCORE = "quiz-passing-score", Error / Error
+    QUIZ_PASSING_SCORE = "quiz-passing-score", Error / Error;
+    SKILLLI.at("Quiz Fields")
 }

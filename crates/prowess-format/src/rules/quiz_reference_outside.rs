@@ -3,6 +3,7 @@
 use crate::diagnostic::{Findings, rule};
 use crate::rules::Subject;
 use crate::rules::is_inside;
+use crate::specification::SKILLLI;
 
 rule! {
     /// ## What it does
@@ -13,7 +14,8 @@ rule! {
     ///
     /// ## Example
     /// `references/guide.md`
-    QUIZ_REFERENCE_OUTSIDE = "quiz-reference-outside", Error / Error, check
+    QUIZ_REFERENCE_OUTSIDE = "quiz-reference-outside", Error / Error, check;
+    SKILLLI.at("Branch Actions")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

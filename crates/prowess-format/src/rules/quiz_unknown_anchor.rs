@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use crate::diagnostic::{Findings, rule};
 use crate::document::markdown::{self, Block};
 use crate::rules::Subject;
+use crate::specification::SKILLLI;
 use crate::text::closest;
 
 rule! {
@@ -16,7 +17,8 @@ rule! {
     ///
     /// ## Example
     /// Copy the heading from the body.
-    QUIZ_UNKNOWN_ANCHOR = "quiz-unknown-anchor", Error / Error, check
+    QUIZ_UNKNOWN_ANCHOR = "quiz-unknown-anchor", Error / Error, check;
+    SKILLLI.at("Branch Actions")
 }
 
 /// Maximum number of distinct anchors to look up.

@@ -1,6 +1,7 @@
 //! `quiz-without-questions`.
 
 use crate::diagnostic::rule;
+use crate::specification::SKILLLI;
 
 rule! {
     /// ## What it does
@@ -11,5 +12,6 @@ rule! {
     ///
     /// ## Example
     /// Add a question.
-    QUIZ_WITHOUT_QUESTIONS = "quiz-without-questions", Error / Error
+    QUIZ_WITHOUT_QUESTIONS = "quiz-without-questions", Error / Error;
+    SKILLLI.at("Quiz Fields")
 }

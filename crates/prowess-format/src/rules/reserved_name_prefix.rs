@@ -2,17 +2,19 @@
 
 use crate::diagnostic::{Findings, rule};
 use crate::rules::Subject;
+use crate::specification::GAIA;
 
 rule! {
     /// ## What it does
     /// Notes a name that begins with `amd-`, `gaia-` or `mcp-`.
     ///
     /// ## Why is this bad?
-    /// GAIA §2.3 reserves these prefixes; only certain publishers may use them.
+    /// GAIA reserves these prefixes; only certain publishers may use them.
     ///
     /// ## Example
     /// Choose another name unless you are that publisher.
-    RESERVED_NAME_PREFIX = "reserved-name-prefix", Info / Warning, check
+    RESERVED_NAME_PREFIX = "reserved-name-prefix", Info / Warning, check;
+    GAIA.at("2.3")
 }
 
 /// GAIA §2.3.

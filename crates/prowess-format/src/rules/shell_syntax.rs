@@ -2,6 +2,7 @@
 
 use crate::diagnostic::{Findings, rule};
 use crate::rules::Subject;
+use crate::specification::GIBBERISH;
 use crate::text::shorten;
 
 rule! {
@@ -9,11 +10,12 @@ rule! {
     /// Flags pipes, redirects, globs, variables and command chains in a command.
     ///
     /// ## Why is this bad?
-    /// Commands run as program and arguments, never through a shell: the program receives the characters literally (GIB §3.5).
+    /// Commands run as program and arguments, never through a shell: the program receives the characters literally.
     ///
     /// ## Example
     /// Put the pipeline into `./scripts/name.sh` and call that.
-    SHELL_SYNTAX = "shell-syntax", Warning / Warning, check
+    SHELL_SYNTAX = "shell-syntax", Warning / Warning, check;
+    GIBBERISH.at("3.5")
 }
 
 /// Words with a special meaning in a shell (GIB §3.5).

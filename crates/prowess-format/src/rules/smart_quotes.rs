@@ -1,7 +1,7 @@
 //! `smart-quotes`.
 
 use crate::diagnostic::{Edit, Findings, Fix, rule};
-use crate::document::yaml::Style;
+use crate::document::yaml::YamlStyle;
 use crate::emit::scalar;
 use crate::rules::Subject;
 use crate::text::shorten;
@@ -23,7 +23,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         let Some(text) = entry
             .value
             .scalar()
-            .filter(|scalar| scalar.style == Style::Plain)
+            .filter(|scalar| scalar.style == YamlStyle::Plain)
             .map(|scalar| scalar.text.trim())
         else {
             continue;

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use crate::command;
 use crate::diagnostic::{Findings, rule};
 use crate::rules::Subject;
+use crate::specification::GIBBERISH;
 use crate::text::closest;
 
 rule! {
@@ -16,7 +17,8 @@ rule! {
     ///
     /// ## Example
     /// Add a row to the table.
-    UNDECLARED_PARAMETER = "undeclared-parameter", Error / Error, check
+    UNDECLARED_PARAMETER = "undeclared-parameter", Error / Error, check;
+    GIBBERISH.at("3.4")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::diagnostic::{Findings, rule};
 use crate::rules::Subject;
+use crate::specification::AGENT_FLOW;
 use crate::template;
 use crate::text::closest;
 
@@ -12,11 +13,12 @@ rule! {
     /// Flags a placeholder in a prompt that no input declares.
     ///
     /// ## Why is this bad?
-    /// It becomes an empty string at run time; servers reject such a skill (AFL §5.3).
+    /// It becomes an empty string at run time; servers reject such a skill.
     ///
     /// ## Example
     /// Add the input.
-    UNDECLARED_PLACEHOLDER = "undeclared-placeholder", Error / Error, check
+    UNDECLARED_PLACEHOLDER = "undeclared-placeholder", Error / Error, check;
+    AGENT_FLOW.at("5.3")
 }
 
 /// Maximum number of names in a message.

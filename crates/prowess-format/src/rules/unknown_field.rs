@@ -2,18 +2,20 @@
 
 use crate::diagnostic::{Findings, Severity, rule};
 use crate::rules::{self, Subject};
-use crate::shape::Unknown;
+use crate::shape::UnknownFields;
+use crate::specification::{AGENT_SKILLS, GIBBERISH};
 
 rule! {
     /// ## What it does
     /// Flags a field that no dialect of the file defines.
     ///
     /// ## Why is this bad?
-    /// The open standard forbids it, gibb.eri.sh warns about it, others ignore it: either way it has no effect (GIB §9.2).
+    /// The open standard forbids it, gibb.eri.sh warns about it, others ignore it: either way it has no effect.
     ///
     /// ## Example
     /// Put it under `metadata`.
-    UNKNOWN_FIELD = "unknown-field", Warning / Warning, check
+    UNKNOWN_FIELD = "unknown-field", Warning / Warning, check;
+    GIBBERISH.at("9.2"), AGENT_SKILLS.at("Frontmatter")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
@@ -25,10 +27,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             continue;
         }
         let (severity, strict) = match subject.skill.dialect.unknown {
-            Unknown::Kept => continue,
-            Unknown::Warned => (Severity::Warning, Severity::Warning),
+            UnknownFields::Kept => continue,
+            UnknownFields::Warned => (Severity::Warning, Severity::Warning),
             // Don't report extensions of other tools if the dialect was detected.
-            Unknown::Forbidden => (
+            UnknownFields::Forbidden => (
                 if subject.named_dialect { Severity::Warning } else { Severity::Info },
                 Severity::Error,
             ),

@@ -3,6 +3,7 @@
 use crate::diagnostic::{Findings, rule};
 use crate::dialect;
 use crate::rules::Subject;
+use crate::specification::{CLAUDE_CODE_HOOKS, SKILLLI};
 use crate::text::closest;
 
 rule! {
@@ -14,7 +15,8 @@ rule! {
     ///
     /// ## Example
     /// `PreToolUse`, `PostToolUse` or `Stop`
-    UNKNOWN_HOOK_EVENT = "unknown-hook-event", Warning / Warning, check
+    UNKNOWN_HOOK_EVENT = "unknown-hook-event", Warning / Warning, check;
+    CLAUDE_CODE_HOOKS.whole(), SKILLLI.at("Hooks Block")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

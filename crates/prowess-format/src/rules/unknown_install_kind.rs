@@ -3,6 +3,7 @@
 use crate::diagnostic::{Findings, rule};
 use crate::dialect;
 use crate::rules::Subject;
+use crate::specification::OPENCLAW;
 use crate::text::alternatives;
 
 rule! {
@@ -14,7 +15,8 @@ rule! {
     ///
     /// ## Example
     /// `brew`, `node`, `go`, `uv` or `download`
-    UNKNOWN_INSTALL_KIND = "unknown-install-kind", Warning / Warning, check
+    UNKNOWN_INSTALL_KIND = "unknown-install-kind", Warning / Warning, check;
+    OPENCLAW.at("Skills")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -3,6 +3,7 @@
 use crate::diagnostic::{Findings, rule};
 use crate::dialect;
 use crate::rules::Subject;
+use crate::specification::SKILLRT;
 use crate::text::alternatives;
 
 rule! {
@@ -10,11 +11,12 @@ rule! {
     /// Flags a runtime family that is not registered.
     ///
     /// ## Why is this bad?
-    /// Prowess can't run it (SRT §4.3).
+    /// Prowess can't run it.
     ///
     /// ## Example
     /// `type: markdown-skill`
-    UNKNOWN_RUNTIME = "unknown-runtime", Warning / Warning, check
+    UNKNOWN_RUNTIME = "unknown-runtime", Warning / Warning, check;
+    SKILLRT.at("4.3")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::diagnostic::{Findings, rule};
 use crate::rules::Subject;
+use crate::specification::OPENCLAW;
 
 rule! {
     /// ## What it does
@@ -14,7 +15,8 @@ rule! {
     ///
     /// ## Example
     /// Add `sha256: …` and use `https://`.
-    UNPINNED_DOWNLOAD = "unpinned-download", Warning / Warning, check
+    UNPINNED_DOWNLOAD = "unpinned-download", Warning / Warning, check;
+    OPENCLAW.at("Skills")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -3,6 +3,7 @@
 use crate::diagnostic::{Findings, rule};
 use crate::permission::{Domain, Level};
 use crate::rules::Subject;
+use crate::specification::GAIA;
 
 /// Scopes that are equivalent to no scope.
 const EVERYTHING: &[&str] = &["*", "/", "/**"];
@@ -16,7 +17,8 @@ rule! {
     ///
     /// ## Example
     /// `filesystem:write:/**` becomes `filesystem:write:./**`.
-    UNSCOPED_FILES = "unscoped-files", Warning / Warning, check
+    UNSCOPED_FILES = "unscoped-files", Warning / Warning, check;
+    GAIA.at("3.2")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -3,17 +3,19 @@
 use crate::diagnostic::{Findings, rule};
 use crate::permission::{Domain, Level};
 use crate::rules::Subject;
+use crate::specification::GAIA;
 
 rule! {
     /// ## What it does
     /// Flags `shell:execute` without a list of programs.
     ///
     /// ## Why is this bad?
-    /// The grant covers every program on the machine (GAIA §3.2).
+    /// The grant covers every program on the machine.
     ///
     /// ## Example
     /// `shell:execute` becomes `shell:execute:git,npm`.
-    UNSCOPED_SHELL = "unscoped-shell", Warning / Warning, check
+    UNSCOPED_SHELL = "unscoped-shell", Warning / Warning, check;
+    GAIA.at("3.2")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

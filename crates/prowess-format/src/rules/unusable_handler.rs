@@ -2,17 +2,19 @@
 
 use crate::diagnostic::{Findings, Severity, rule};
 use crate::rules::{Subject, is_inside};
+use crate::specification::GAIA;
 
 rule! {
     /// ## What it does
     /// Flags an action whose handler can't be called: it is outside the skill directory, does not exist, is not Python, or names no function.
     ///
     /// ## Why is this bad?
-    /// Migrating the skill needs a Python function for each action; other actions have to be migrated by hand (GAIA §8.2).
+    /// Migrating the skill needs a Python function for each action; other actions have to be migrated by hand.
     ///
     /// ## Example
     /// `handler: "handlers/search.py:search"`
-    UNUSABLE_HANDLER = "unusable-handler", Warning / Warning, check
+    UNUSABLE_HANDLER = "unusable-handler", Warning / Warning, check;
+    GAIA.at("8.2")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

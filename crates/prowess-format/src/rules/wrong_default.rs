@@ -5,17 +5,19 @@ use serde_json::Value;
 use crate::command::{has_type, kind_of};
 use crate::diagnostic::{Findings, Severity, rule};
 use crate::rules::Subject;
+use crate::specification::SKILLRT;
 
 rule! {
     /// ## What it does
     /// Flags a default that its own input or parameter does not accept: a value of the wrong type, or not one of the allowed values.
     ///
     /// ## Why is this bad?
-    /// A call without the value fails, or runs with an invalid value (SRT §4.4).
+    /// A call without the value fails, or runs with an invalid value.
     ///
     /// ## Example
     /// `type: number` with `default: ten` becomes `default: 10`.
-    WRONG_DEFAULT = "wrong-default", Error / Error, check
+    WRONG_DEFAULT = "wrong-default", Error / Error, check;
+    SKILLRT.at("4.4")
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -1,8 +1,8 @@
 //! Agent Flow Lite: prompt templates with inputs (seed 002).
 
 use insta::assert_snapshot;
-use prowess_format::skill::Kind;
-use prowess_format::template::{Spelling, placeholders};
+use prowess_format::skill::SkillKind;
+use prowess_format::template::{PlaceholderSpelling, placeholders};
 use prowess_format::text::normalize_name;
 
 use crate::{problems, problems_as, problems_in, skill, skill_as, skill_of};
@@ -175,12 +175,15 @@ fn names_are_normalised_as_measured() {
 #[test]
 fn placeholders_are_word_characters_and_hyphens_between_double_braces() {
     let names = |text: &'static str| {
-        placeholders(text, Spelling::Tight).into_iter().map(|found| found.name).collect::<Vec<_>>()
+        placeholders(text, PlaceholderSpelling::Tight)
+            .into_iter()
+            .map(|found| found.name)
+            .collect::<Vec<_>>()
     };
     assert_eq!(names("{{a}} {{A_1-b}} {{{c}}}"), ["a", "A_1-b", "c"]);
     assert!(names("{a} {{}} {{ a }} {{a b}} {{a.b}} {{thème}} {{a} } {{").is_empty());
     let text = "ü {{topic}}";
-    let found = placeholders(text, Spelling::Tight);
+    let found = placeholders(text, PlaceholderSpelling::Tight);
     assert_eq!(found[0].span.slice(text), "{{topic}}");
 }
 
@@ -215,7 +218,7 @@ fn the_examples_of_the_specification_are_prompts() {
     ];
     for (path, inputs, knowledge_base) in examples {
         let skill = skill_of(&format!("agent-flow/{path}/SKILL.md"));
-        assert_eq!((skill.dialect.id, skill.kind), ("agent-flow", Kind::Prompt), "{path}");
+        assert_eq!((skill.dialect.id, skill.kind), ("agent-flow", SkillKind::Prompt), "{path}");
         assert_eq!(skill.inputs.len(), inputs, "{path}");
         let base = skill.knowledge_base.as_ref().map(|base| base.as_str());
         assert_eq!(base, knowledge_base, "{path}");

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use insta::assert_snapshot;
-use prowess_format::client::{self, CLIENTS, Outcome};
+use prowess_format::client::{self, CLIENTS, ClientOutcome};
 use prowess_format::rules::SkillLocation;
 use prowess_format::{Checked, ReadOptions, check, check_bytes, form_of};
 
@@ -19,9 +19,9 @@ fn row(text: &str, file_name: &str) -> String {
     let checked = checked(text);
     let letter =
         |client| match client::verdict(&checked, file_name, Some(DIRECTORY), client).outcome {
-            Outcome::Loads => '+',
-            Outcome::LoadsWithoutDescription => '~',
-            Outcome::Dropped => '-',
+            ClientOutcome::Loads => '+',
+            ClientOutcome::LoadsWithoutDescription => '~',
+            ClientOutcome::Dropped => '-',
         };
     CLIENTS.iter().map(|client| letter(client)).collect()
 }
@@ -184,8 +184,8 @@ fn bytes_that_are_not_text_are_dropped_where_the_client_insists() {
         check_bytes(b"---\nname: demo\ndescription: \xff\n---\n", &mut text, ReadOptions::DETECT);
     let outcome =
         |id| client::verdict(&checked, "SKILL.md", None, client::by_id(id).expect("known")).outcome;
-    assert_eq!(outcome("codex"), Outcome::Dropped);
-    assert_eq!(outcome("gemini"), Outcome::Loads);
+    assert_eq!(outcome("codex"), ClientOutcome::Dropped);
+    assert_eq!(outcome("gemini"), ClientOutcome::Loads);
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn every_fixture_has_a_verdict_from_every_client() {
         for client in CLIENTS {
             let verdict = client::verdict(&checked, file_name, directory, client);
             assert!(
-                verdict.outcome == Outcome::Loads || !verdict.reasons.is_empty(),
+                verdict.outcome == ClientOutcome::Loads || !verdict.reasons.is_empty(),
                 "{}: {} gives no reason",
                 path.display(),
                 client.id

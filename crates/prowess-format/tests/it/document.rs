@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use insta::assert_snapshot;
 use prowess_format::diagnostic::{Findings, apply_edits};
 use prowess_format::document::markdown::{self, Block};
-use prowess_format::document::yaml::{Content, Mapping, Node};
+use prowess_format::document::yaml::{Mapping, Node, YamlContent};
 use prowess_format::document::{Document, FrontMatter};
 use prowess_format::{ReadOptions, check, check_bytes};
 
@@ -98,13 +98,13 @@ fn slices(text: &str) -> String {
     fn walk(node: &Node<'_>, path: &str, text: &str, out: &mut String) {
         let _ = writeln!(out, "{path} = {:?}", node.span.slice(text));
         match &node.content {
-            Content::Scalar(_) => {}
-            Content::Sequence(items) => {
+            YamlContent::Scalar(_) => {}
+            YamlContent::Sequence(items) => {
                 for (index, item) in items.iter().enumerate() {
                     walk(item, &format!("{path}[{index}]"), text, out);
                 }
             }
-            Content::Mapping(mapping) => walk_entries(mapping, &format!("{path}."), text, out),
+            YamlContent::Mapping(mapping) => walk_entries(mapping, &format!("{path}."), text, out),
         }
     }
     fn walk_entries(mapping: &Mapping<'_>, prefix: &str, text: &str, out: &mut String) {
@@ -183,9 +183,9 @@ fn duplicate_keys_are_errors_at_the_second_key() {
 fn size(mapping: &Mapping<'_>) -> usize {
     fn nodes(node: &Node<'_>) -> usize {
         1 + match &node.content {
-            Content::Scalar(_) => 0,
-            Content::Sequence(items) => items.iter().map(nodes).sum(),
-            Content::Mapping(mapping) => size(mapping),
+            YamlContent::Scalar(_) => 0,
+            YamlContent::Sequence(items) => items.iter().map(nodes).sum(),
+            YamlContent::Mapping(mapping) => size(mapping),
         }
     }
     mapping.entries.iter().map(|entry| nodes(&entry.value)).sum()
@@ -340,7 +340,7 @@ fn blocks(text: &str) -> String {
                 writeln!(out, "code {info} {:?}", content.slice(text))
             }
             Block::Table { header, rows, .. } => {
-                let cells = |cells: &[markdown::Cell]| {
+                let cells = |cells: &[markdown::TableCell]| {
                     let shown = cells
                         .iter()
                         .map(|cell| format!("{}={:?}", cell.text, cell.span.slice(text)));
@@ -373,7 +373,7 @@ fn safely_fixed(yaml: &str) -> String {
     let text = format!("---\n{yaml}---\n\nBody\n");
     let found = check(&text, ReadOptions::DETECT).diagnostics;
     let safe = found.iter().filter_map(|found| found.fix.as_ref());
-    let safe = safe.filter(|fix| fix.safety == prowess_format::diagnostic::Safety::Safe);
+    let safe = safe.filter(|fix| fix.safety == prowess_format::diagnostic::FixSafety::Safe);
     let edits: Vec<_> = safe.flat_map(|fix| fix.edits.clone()).collect();
     let fixed = prowess_format::diagnostic::apply_edits(&text, &edits);
     fixed.trim_start_matches("---\n").trim_end_matches("---\n\nBody\n").to_owned()

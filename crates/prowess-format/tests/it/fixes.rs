@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use prowess_format::diagnostic::{Diagnostic, Edit, Safety, apply_edits};
+use prowess_format::diagnostic::{Diagnostic, Edit, FixSafety, apply_edits};
 use prowess_format::rules::SkillLocation;
 use prowess_format::{ReadOptions, check, form_of};
 
@@ -19,7 +19,7 @@ fn findings(fixture: &Fixture, text: &str) -> Vec<Diagnostic> {
 fn safe_edits(diagnostics: &[Diagnostic]) -> Vec<Edit> {
     let fixes = diagnostics.iter().filter(|found| found.file.is_none());
     let fixes = fixes.filter_map(|found| found.fix.as_ref());
-    let safe = fixes.filter(|fix| fix.safety == Safety::Safe);
+    let safe = fixes.filter(|fix| fix.safety == FixSafety::Safe);
     let mut edits: Vec<Edit> = safe.flat_map(|fix| fix.edits.clone()).collect();
     edits.sort_by_key(|edit| (edit.span.start, edit.span.end));
     let mut kept: Vec<Edit> = Vec::new();
@@ -73,7 +73,7 @@ fn safe_fixes_resolve_their_findings_and_nothing_else_changes() {
         let after = findings(&fixture, &fixed);
         for found in before
             .iter()
-            .filter(|found| found.fix.as_ref().is_some_and(|fix| fix.safety == Safety::Safe))
+            .filter(|found| found.fix.as_ref().is_some_and(|fix| fix.safety == FixSafety::Safe))
         {
             let again = after
                 .iter()

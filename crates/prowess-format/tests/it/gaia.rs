@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use prowess_format::permission::{DOMAINS, Domain, Level, Permission};
 use prowess_format::rules::SkillLocation;
-use prowess_format::skill::{Kind, Skill};
+use prowess_format::skill::{Skill, SkillKind};
 use prowess_format::{ReadOptions, check};
 
 use crate::{
@@ -27,7 +27,7 @@ fn permissions(skill: &Skill) -> Vec<String> {
 fn the_full_example_is_read_with_every_field() {
     let skill = skill_of("gaia/2.1/web-search/SKILL.md");
     assert_eq!(skill.dialect.id, "gaia");
-    assert_eq!(skill.kind, Kind::Tools);
+    assert_eq!(skill.kind, SkillKind::Tools);
     assert_eq!(skill.name_text(), Some("web-search"));
     assert_eq!(skill.version_or_default(), "1.0.0");
     assert_eq!(skill.description_or(""), "Search the web using Brave Search API");
@@ -282,7 +282,7 @@ fn the_nested_shape_means_the_same_as_the_top_level() {
 fn a_bare_standard_skill_is_instructions_without_permissions() {
     let text = "---\nname: words\ndescription: Count words\n---\n\nCount.\n";
     let skill = crate::skill_as(text, "gaia");
-    assert_eq!(skill.kind, Kind::Instructions);
+    assert_eq!(skill.kind, SkillKind::Instructions);
     assert_eq!(skill.security_tier, None);
     assert_eq!(skill.permissions, []);
     assert_eq!(skill.tools, []);

@@ -375,7 +375,7 @@ fn values_in_a_url_are_percent_encoded_behind_the_authority() {
 fn a_command_is_split_into_words_as_posix_does() {
     let words = |command: &str| {
         let template = command::parse(command).expect("words");
-        template.arguments.iter().map(command::Argument::to_template).collect::<Vec<_>>()
+        template.arguments.iter().map(command::TemplateArgument::to_template).collect::<Vec<_>>()
     };
     assert_eq!(
         words("git log -n {{count}} --oneline"),

@@ -11,7 +11,7 @@ use prowess_format::convert::{convert, facets};
 use prowess_format::diagnostic::{Findings, Severity};
 use prowess_format::dialect::{self, Dialect};
 use prowess_format::document::{Document, Form};
-use prowess_format::emit::{Yaml, scalar};
+use prowess_format::emit::{YamlWriter, scalar};
 use prowess_format::permission::{DOMAINS, Level, Permission};
 use prowess_format::skill::{
     OpenClaw, Outputs, Parameter, Requirements, Runtime, Sampling, Skill, SkillDependency, Tool,
@@ -229,14 +229,14 @@ proptest! {
 
     #[test]
     fn a_written_value_reads_back_as_the_same_value(value in json()) {
-        let mut yaml = Yaml::new();
+        let mut yaml = YamlWriter::new();
         yaml.value("key", &value);
         prop_assert_eq!(read_yaml_entry(yaml.as_str()), Some(value), "{}", yaml.as_str());
     }
 
     #[test]
     fn a_list_of_texts_reads_back_as_the_same_list(texts in vec(any_text(), 1..5)) {
-        let mut yaml = Yaml::new();
+        let mut yaml = YamlWriter::new();
         yaml.texts("key", &spanned_all(&texts));
         prop_assert_eq!(read_yaml_entry(yaml.as_str()), Some(Value::from(texts)), "{}", yaml.as_str());
     }
@@ -733,7 +733,7 @@ proptest! {
     fn words_joined_to_a_line_come_apart_as_the_same_words(words in vec(plain_word(), 1..5)) {
         let line = command::join(&words);
         let template = command::parse(&line).map_err(|error| TestCaseError::fail(format!("{line}: {error}")))?;
-        let parts: Vec<Option<&str>> = template.arguments.iter().map(command::Argument::literal).collect();
+        let parts: Vec<Option<&str>> = template.arguments.iter().map(command::TemplateArgument::literal).collect();
         let words: Vec<Option<&str>> = words.iter().map(|word| Some(word.as_str())).collect();
         prop_assert_eq!(parts, words, "{}", line);
     }

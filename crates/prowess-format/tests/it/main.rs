@@ -21,6 +21,7 @@ mod scaffold;
 mod schema;
 mod skillli;
 mod skillrt;
+mod specification;
 mod tool_pack;
 
 use std::fmt::Write as _;

@@ -164,7 +164,7 @@ fn the_older_shape_becomes_tools_that_call_its_handlers() {
     === review
     network access: `network: true` names no hosts: narrow `network:read` and `network:write` to the hosts it needs
     handlers: they get no files, programs or variables: read the code and declare what it needs
-    identity: GAIA requires `author`, `license`, which the source does not have (§2.2)
+    identity: GAIA requires `author`, `license`, which the source does not have (GAIA SKILL.md Format Specification, section 2.2)
     "#);
 }
 
@@ -237,8 +237,8 @@ fn the_published_shape_becomes_instructions_with_requirements() {
     settings: OpenClaw gates the skill on `channels.weather.enabled`, `browser.enabled`: GAIA has no such gate
     operating system: the skill is for `linux`, `darwin`, `win32` only: GAIA has no such gate, so mention it in the body
     main secret: `WEATHER_API_KEY` is the skill's own key: the user must set it; GAIA stores no keys
-    tools: the skill is instructions only, which today's GAIA loads; its specification requires at least one tool (§2.2)
-    identity: GAIA requires `author`, `license`, which the source does not have (§2.2)
+    tools: the skill has instructions only: GAIA loads it, but its specification requires at least one tool (GAIA SKILL.md Format Specification, section 2.2)
+    identity: GAIA requires `author`, `license`, which the source does not have (GAIA SKILL.md Format Specification, section 2.2)
     "#);
 }
 
@@ -249,10 +249,10 @@ fn a_claimed_tier_is_reset_and_said_so() {
     let tier = skill(&migration).security_tier.map(|tier| tier.value);
     assert_eq!(tier.as_deref(), Some("experimental"));
     assert!(!migration.files[0].1.contains("verified"));
-    insta::assert_snapshot!(review(&migration), @r"
+    insta::assert_snapshot!(review(&migration), @"
     security tier: the file claims `verified`: a migrated skill is experimental until it is signed
     handlers: they get no files, programs or variables: read the code and declare what it needs
-    identity: GAIA requires `author`, `license`, which the source does not have (§2.2)
+    identity: GAIA requires `author`, `license`, which the source does not have (GAIA SKILL.md Format Specification, section 2.2)
     ");
 }
 
@@ -299,7 +299,7 @@ fn every_good_skill_migrates_without_errors() {
 #[test]
 fn what_gaia_does_not_know_is_kept() {
     let text = "---\nname: notes\ndescription: Takes notes.\nuser-invocable: false\ncommand-dispatch: tool\ncommand-tool: notes_add # the only one\n# Asked for by the desk.\nteam: desk\nmetadata:\n  acme: {shelf: 3}\n  clawdbot: {emoji: \"📝\", nix: {plugin: x}}\n---\n\n# Notes\n\nRun {baseDir}/notes.sh.\n";
-    insta::assert_snapshot!(report(&migrated(text, &["notes.sh", "SKILL.md", "SKILL.md.lock"])), @r"
+    insta::assert_snapshot!(report(&migrated(text, &["notes.sh", "SKILL.md", "SKILL.md.lock"])), @"
     name notes
     copy notes.sh
     === SKILL.md
@@ -331,8 +331,8 @@ fn what_gaia_does_not_know_is_kept() {
     version: the source has no version: `0.0.0` is used instead
     body: `{baseDir}` in the body is not substituted by gaia: write paths relative to the skill
     command dispatch: OpenClaw sends the command straight to `notes_add`: GAIA has no such dispatch
-    tools: the skill is instructions only, which today's GAIA loads; its specification requires at least one tool (§2.2)
-    identity: GAIA requires `author`, `license`, which the source does not have (§2.2)
+    tools: the skill has instructions only: GAIA loads it, but its specification requires at least one tool (GAIA SKILL.md Format Specification, section 2.2)
+    identity: GAIA requires `author`, `license`, which the source does not have (GAIA SKILL.md Format Specification, section 2.2)
     ");
 }
 
@@ -444,14 +444,14 @@ fn required_programs_are_granted_by_name_only() {
     let text = "---\nname: a\ndescription: A.\nmetadata:\n  openclaw:\n    requires: {bins: [jq, bash, python3, \"rm -rf /\", \"*\", \"a,b\"], anyBins: [bat, cat], env: [TOKEN]}\n---\n\nText.\n";
     let migration = migrated(text, &[]);
     assert_eq!(permissions(&migration), ["shell:execute:jq"]);
-    insta::assert_snapshot!(review(&migration), @r"
+    insta::assert_snapshot!(review(&migration), @"
     version: the source has no version: `0.0.0` is used instead
     running programs: `shell:execute:jq` is granted because the skill requires these programs: remove those that it only checks for
     running programs: `bash`, `python3` can run anything, so no grant was written: add `shell:execute:…` if the skill really needs it
     running programs: nothing is granted for `rm -rf /`, `*`, `a,b`: not a program name
     running programs: one of `bat`, `cat` is needed: choose one and add it to `shell:execute:…`
-    tools: the skill is instructions only, which today's GAIA loads; its specification requires at least one tool (§2.2)
-    identity: GAIA requires `author`, `license`, which the source does not have (§2.2)
+    tools: the skill has instructions only: GAIA loads it, but its specification requires at least one tool (GAIA SKILL.md Format Specification, section 2.2)
+    identity: GAIA requires `author`, `license`, which the source does not have (GAIA SKILL.md Format Specification, section 2.2)
     ");
 }
 
@@ -508,10 +508,10 @@ fn handlers_that_cannot_be_called_are_for_review() {
         let tool = migration.review.iter().find(|item| item.what == "tool `search`");
         assert!(tool.is_some(), "{name}: {}", review(&migration));
     }
-    insta::assert_snapshot!(review(&fixture("openclaw/section-8/handler-outside/SKILL.md")), @r"
+    insta::assert_snapshot!(review(&fixture("openclaw/section-8/handler-outside/SKILL.md")), @"
     tool `search`: the handler `../shelf-search/handlers/search.py:search` is outside the skill: copy it into the skill and fix the path
     handlers: they get no files, programs or variables: read the code and declare what it needs
-    identity: GAIA requires `author`, `license`, which the source does not have (§2.2)
+    identity: GAIA requires `author`, `license`, which the source does not have (GAIA SKILL.md Format Specification, section 2.2)
     ");
     let python = &fixture("openclaw/section-8/handler-javascript/SKILL.md").files[1].1;
     insta::assert_snapshot!(python, @r#"
@@ -697,7 +697,7 @@ Text.
     tool `import`: this is not a valid Python function name: it is renamed to `run_import_`
     tool `import`: `not a function` is not a function name: fix the handler
     handlers: they get no files, programs or variables: read the code and declare what it needs
-    identity: GAIA requires `author`, `license`, which the source does not have (§2.2)
+    identity: GAIA requires `author`, `license`, which the source does not have (GAIA SKILL.md Format Specification, section 2.2)
     "#);
 }
 

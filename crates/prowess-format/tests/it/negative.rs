@@ -1,7 +1,7 @@
 //! Defects of other readers that must fail safely here.
 
 use insta::assert_snapshot;
-use prowess_format::diagnostic::Safety;
+use prowess_format::diagnostic::FixSafety;
 use prowess_format::{ReadOptions, check};
 
 use crate::{Fixture, problems, shown};
@@ -25,7 +25,7 @@ fn front_matter_in_another_language_is_refused_and_never_run() {
     assert_snapshot!(problems("---yaml\nname: a\ndescription: b\n---\nbody\n"), @"1:1 error front-matter-language front matter in `yaml` is neither read nor run");
     let yaml = check("---yaml\nname: a\ndescription: b\n---\nbody\n", ReadOptions::DETECT);
     let fix = yaml.diagnostics[0].fix.as_ref().expect("a fix");
-    assert_eq!(fix.safety, Safety::Safe);
+    assert_eq!(fix.safety, FixSafety::Safe);
 }
 
 // NEG-2

@@ -1,7 +1,7 @@
 //! OpenClaw: the shape of published skills, and that of seed 001 §8. Migration is tested elsewhere.
 
 use insta::assert_snapshot;
-use prowess_format::skill::{Kind, ToolKind};
+use prowess_format::skill::{SkillKind, ToolKind};
 
 use crate::{Fixture, problems, problems_as, shown, skill, skill_as, skill_of};
 
@@ -184,7 +184,7 @@ fn commands_dispatched_to_a_tool_survive_writing() {
 #[test]
 fn the_older_shape_is_read() {
     let skill = skill_of("openclaw/section-8/shelf-search/SKILL.md");
-    assert_eq!((skill.dialect.id, skill.kind), ("openclaw", Kind::Tools));
+    assert_eq!((skill.dialect.id, skill.kind), ("openclaw", SkillKind::Tools));
     assert_eq!(skill.version_or_default(), "1.3.0");
     assert_eq!(skill.network.as_ref().map(|flag| flag.value), Some(true));
     assert_eq!(texts(&skill.requirements.python_packages), ["requests>=2.31", "beautifulsoup4"]);
@@ -219,12 +219,12 @@ fn handlers_that_can_not_be_called_are_reported() {
     assert_snapshot!(found("openclaw/section-8/actions-empty/SKILL.md"), @"8:1 warning no-tools no tool is defined");
 }
 
-struct Machine {
+struct MachineFacts {
     os: &'static str,
     has: &'static [&'static str],
 }
 
-impl prowess_format::eligibility::Machine for Machine {
+impl prowess_format::eligibility::MachineFacts for MachineFacts {
     fn os(&self) -> &str {
         self.os
     }
@@ -249,7 +249,8 @@ fn requirements_gate_a_skill_and_always_skips_all_but_the_system() {
         let text = format!(
             "---\nname: a\ndescription: b\nmetadata: {{\"openclaw\": {block}}}\n---\n\nBody\n"
         );
-        let missing = prowess_format::eligibility::missing(&skill(&text), &Machine { os, has });
+        let missing =
+            prowess_format::eligibility::missing(&skill(&text), &MachineFacts { os, has });
         missing.iter().map(ToString::to_string).collect()
     };
     let gates = "{\"os\": [\"macos\"], \"requires\": {\"bins\": [\"git\"], \"anyBins\": [\"npm\", \"pnpm\"], \"env\": [\"KEY\"], \"config\": [\"browser.enabled\"]}}";

@@ -1,7 +1,7 @@
 //! The open standard and skillli: layers 1, 3 and 4 of seed 004. Layer 2 is in `claude_code.rs`.
 
 use insta::assert_snapshot;
-use prowess_format::skill::{Quiz, Text};
+use prowess_format::skill::{OptionalText, Quiz};
 
 use crate::{
     Fixture, problems, problems_as, problems_in, skill, skill_as, skill_of, strict_problems_as,
@@ -127,7 +127,7 @@ fn a_skill_over_500_lines_or_5000_tokens_is_long() {
 // SKL-L3-1
 #[test]
 fn registry_fields_stand_at_the_top_or_in_metadata_and_the_top_wins() {
-    let declared = |text: &Text| text.as_ref().map_or("-", |text| text.as_str()).to_owned();
+    let declared = |text: &OptionalText| text.as_ref().map_or("-", |text| text.as_str()).to_owned();
     let registry = |skill: &prowess_format::skill::Skill| {
         format!(
             "{} {} {} {:?} {}",

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use prowess_format::document::FrontMatter;
-use prowess_format::skill::Kind;
+use prowess_format::skill::SkillKind;
 use prowess_format::{ReadOptions, check};
 
 use crate::{Fixture, problems, problems_as, skill, skill_as, skill_of, strict_problems_as};
@@ -20,7 +20,7 @@ fn a_file_without_front_matter_is_prose_and_valid() {
     for text in ["", "Just text", "# Trains\n\nAsk the board.\n", "a\n---\nb: c\n---\n"] {
         let checked = check(text, ReadOptions::DETECT);
         assert_eq!(checked.document.front_matter, FrontMatter::Absent, "{text:?}");
-        assert_eq!((checked.skill.dialect.id, checked.skill.kind), ("prose", Kind::Prose));
+        assert_eq!((checked.skill.dialect.id, checked.skill.kind), ("prose", SkillKind::Prose));
         assert_eq!(checked.skill.body, text);
         assert_eq!(checked.diagnostics, []);
         assert!(checked.is_skill());
@@ -195,7 +195,7 @@ fn the_mode_is_decided_by_the_first_line_behind_a_bom_and_blanks() {
         let skill = skill(&format!("{start}{text}"));
         assert_eq!((skill.dialect.id, skill.name_text()), ("skillrt", Some("where")), "{start:?}");
     }
-    assert_eq!(skill(&format!("Text\n{text}")).kind, Kind::Prose);
+    assert_eq!(skill(&format!("Text\n{text}")).kind, SkillKind::Prose);
     let crlf = text.replace('\n', "\r\n");
     assert_eq!(skill(&crlf).name_text(), Some("where"));
     assert_eq!(problems(&crlf), "");
@@ -206,7 +206,7 @@ fn the_mode_is_decided_by_the_first_line_behind_a_bom_and_blanks() {
 fn the_prose_example_is_kept_byte_for_byte() {
     let fixture = Fixture::open("skillrt/appendix-a/prose-uk-train-times.md");
     fixture.check(None, |text, checked| {
-        assert_eq!((checked.skill.dialect.id, checked.skill.kind), ("prose", Kind::Prose));
+        assert_eq!((checked.skill.dialect.id, checked.skill.kind), ("prose", SkillKind::Prose));
         assert_eq!(checked.skill.body, text);
         assert_eq!((checked.skill.dialect.write)(&checked.skill).text, text);
         assert_eq!(checked.diagnostics, []);
@@ -218,7 +218,7 @@ fn the_prose_example_is_kept_byte_for_byte() {
 fn a_claude_code_skill_with_a_name_and_a_description_is_structured() {
     let text = "---\nname: where\ndescription: Say where a file lives\n---\n\n# Where\n";
     let skill = skill_as(text, "skillrt");
-    assert_eq!((skill.kind, skill.version_or_default()), (Kind::Instructions, "0.0.0"));
+    assert_eq!((skill.kind, skill.version_or_default()), (SkillKind::Instructions, "0.0.0"));
     assert_snapshot!(problems_as(text, "skillrt"), @"1:1 warning missing-field `version` is missing");
 }
 
@@ -239,7 +239,7 @@ fn allowed_tools_are_the_programs_that_are_needed() {
 fn a_name_and_a_version_alone_are_prose_with_identity() {
     let text = "---\nname: trains\nversion: 0.1.0\n---\n\nAsk the board.\n";
     let skill = skill(text);
-    assert_eq!((skill.dialect.id, skill.kind), ("skillrt", Kind::Prose));
+    assert_eq!((skill.dialect.id, skill.kind), ("skillrt", SkillKind::Prose));
     assert_eq!((skill.name_text(), skill.version_or_default()), (Some("trains"), "0.1.0"));
     assert_eq!(problems(text), "");
     assert_snapshot!(problems_as("---\nname: trains\nversion: 0.1.0\ntags: [a]\n---\n\nAsk.\n", "skillrt"), @"1:1 error missing-field `description` is missing");
@@ -248,7 +248,7 @@ fn a_name_and_a_version_alone_are_prose_with_identity() {
 #[test]
 fn the_structured_example_is_read_with_every_field() {
     let skill = skill_of("skillrt/appendix-a/structured-pr-review.md");
-    assert_eq!((skill.dialect.id, skill.kind), ("skillrt", Kind::Prompt));
+    assert_eq!((skill.dialect.id, skill.kind), ("skillrt", SkillKind::Prompt));
     assert_eq!(skill.inputs.len(), 2);
     assert_eq!(skill.inputs[1].default, Some(serde_json::json!(10)));
     assert!(skill.outputs.is_some_and(|outputs| outputs.schema.is_some()));

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use prowess_format::document::Form;
 use prowess_format::form_of;
-use prowess_format::skill::Kind;
+use prowess_format::skill::SkillKind;
 use prowess_format::tool_output::OutputShape;
 use serde_json::json;
 
@@ -28,7 +28,7 @@ fn a_pack_is_a_skill_of_one_tool_whatever_its_file_is_called() {
         let skill = skill_of(path);
         assert_eq!(
             (skill.dialect.id, skill.kind, skill.tools.len()),
-            ("tool-pack", Kind::Tools, 1)
+            ("tool-pack", SkillKind::Tools, 1)
         );
     }
     let skill = skill_of("tool-pack/page_outline/page_outline.tool.json");

@@ -2,15 +2,15 @@ use std::collections::BTreeMap;
 
 use prowess_core::Query;
 
-use super::{Base, name_in};
-use crate::document::{Document, Format, digest};
-use crate::{BaseError, BaseName, Bases, Language, Room, Settings};
+use super::{KnowledgeBase, name_in};
+use crate::document::{DocumentFormat, KnowledgeDocument, digest};
+use crate::{BaseError, BaseName, BaseSettings, KnowledgeBases, Language, ReclaimSpace};
 
-fn document(id: &str, text: &str) -> Document {
-    Document {
+fn document(id: &str, text: &str) -> KnowledgeDocument {
+    KnowledgeDocument {
         id: id.to_owned(),
         digest: digest(text.as_bytes(), &BTreeMap::new()),
-        format: Format::Text,
+        format: DocumentFormat::Text,
         title: String::new(),
         text: text.to_owned(),
         pages: Vec::new(),
@@ -19,23 +19,23 @@ fn document(id: &str, text: &str) -> Document {
 }
 
 /// A folder with an empty base.
-fn bases() -> (tempfile::TempDir, Bases, BaseName) {
+fn bases() -> (tempfile::TempDir, KnowledgeBases, BaseName) {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
-    let bases = Bases::open(folder.path());
+    let bases = KnowledgeBases::open(folder.path());
     let name: BaseName = "test".parse().expect("it is a name");
-    let settings = Settings { language: Language::English, embedder: None };
+    let settings = BaseSettings { language: Language::English, embedder: None };
     bases.create(&name, &settings).expect("it can be made");
     (folder, bases, name)
 }
 
 /// Replaces the one document.
-fn put(bases: &Bases, name: &BaseName, text: &str) {
+fn put(bases: &KnowledgeBases, name: &BaseName, text: &str) {
     let mut writer = bases.writer(name, || {}).expect("nobody else writes");
     writer.add(&document("a", text)).expect("it can be added");
-    writer.finish(Room::GiveBack).expect("it ends well");
+    writer.finish(ReclaimSpace::GiveBack).expect("it ends well");
 }
 
-fn found(base: &Base) -> Vec<String> {
+fn found(base: &KnowledgeBase) -> Vec<String> {
     let query = Query { text: "heron".to_owned(), top_k: 5, filters: Vec::new() };
     let found = base.search(&query).expect("the search works");
     found.into_iter().map(|passage| passage.text).collect()

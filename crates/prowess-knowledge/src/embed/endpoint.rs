@@ -1,30 +1,32 @@
-//! Embeddings of a server with the interface of `OpenAI`: Ollama, llama.cpp, vLLM and others have it.
+//! Embeddings of a server with the API of `OpenAI`, such as Ollama, llama.cpp and vLLM.
 
 use std::fmt;
 use std::time::Duration;
 
-use prowess_http::{Addresses, Authorities, Client, ClientOptions, HttpError, Proxy, Request};
+use prowess_http::{
+    AddressFilter, Authorities, ClientOptions, HttpClient, HttpError, HttpRequest, ProxySetting,
+};
 use serde_json::{Value, json};
 
-use super::{EmbedError, Embedder, MOST_DIMENSIONS, Source, Stamp};
+use super::{EmbedError, Embedder, EmbedderIdentity, EmbedderSource, MOST_DIMENSIONS};
 
-/// A server that loads its model first takes its time.
+/// Timeout of a request; a server may have to load its model first.
 const PATIENCE: Duration = Duration::from_mins(2);
-/// 64 vectors of 16,384 numbers with twenty characters each.
+/// Maximum size of a response: 64 vectors of 16,384 numbers with twenty characters each.
 const MOST_ANSWER_BYTES: u64 = 32 << 20;
-/// The variable with the key.
+/// The environment variable with the key.
 const KEY: &str = "PROWESS_EMBEDDER_KEY";
 
-/// A server that is asked for vectors.
-pub struct Endpoint {
-    stamp: Stamp,
+/// An embedder that requests vectors from a server.
+pub struct EmbeddingEndpoint {
+    stamp: EmbedderIdentity,
     url: String,
     model: String,
     key: Option<Key>,
-    client: Result<Client, String>,
+    client: Result<HttpClient, String>,
 }
 
-/// A key never appears in what is printed.
+/// A key, which is never printed.
 struct Key(String);
 
 impl fmt::Debug for Key {
@@ -33,33 +35,33 @@ impl fmt::Debug for Key {
     }
 }
 
-impl Endpoint {
-    /// A server whose vectors are known to have so many numbers.
+impl EmbeddingEndpoint {
+    /// Creates an embedder with a known number of dimensions.
     pub(super) fn new(url: &str, model: &str, dimension: usize) -> Self {
         let authorities = if url.starts_with("http://") && !has_proxy() {
             Authorities::None
         } else {
             Authorities::System
         };
-        let client = Client::new(ClientOptions {
+        let client = HttpClient::new(ClientOptions {
             authorities,
-            proxy: Proxy::Environment,
-            addresses: Addresses::All,
+            proxy: ProxySetting::Environment,
+            addresses: AddressFilter::All,
             connect_timeout: PATIENCE,
         });
         let client = client.map_err(|error| error.to_string());
-        let source = Source::Endpoint { url: url.to_owned(), model: model.to_owned() };
+        let source = EmbedderSource::Endpoint { url: url.to_owned(), model: model.to_owned() };
         let key = std::env::var(KEY).ok().filter(|key| !key.is_empty()).map(Key);
-        let stamp = Stamp { source, dimension };
+        let stamp = EmbedderIdentity { source, dimension };
         Self { stamp, url: url.to_owned(), model: model.to_owned(), key, client }
     }
 
-    /// Asks a server for one vector, to learn how many numbers it has.
+    /// Requests one vector from a server to determine the number of dimensions.
     pub fn ask(url: &str, model: &str) -> Result<Self, EmbedError> {
         let unknown = Self::new(url, model, 0);
         let dimension = unknown.request(&["How long is a vector?"])?.first().map_or(0, Vec::len);
         if !(1..=MOST_DIMENSIONS).contains(&dimension) {
-            return Err(unknown.odd(&format!("its vector has {dimension} numbers")));
+            return Err(unknown.odd(&format!("its vector has {dimension} dimensions")));
         }
         Ok(Self::new(url, model, dimension))
     }
@@ -71,29 +73,30 @@ impl Endpoint {
         let mut headers = vec![("content-type", "application/json")];
         headers.extend(authorization.as_deref().map(|value| ("authorization", value)));
         let unreachable = |why: &str| {
-            EmbedError::new(format!("cannot reach {url}: {why}"))
-                .hint("start the server, or look at its address")
+            EmbedError::new(format!("could not connect to {url}: {why}"))
+                .hint("start the server, or check its address")
         };
         let client = self.client.as_ref().map_err(|error| unreachable(error))?;
         let body = Some(body.to_string().into_bytes());
-        let request = Request { url, headers: &headers, body, timeout: PATIENCE };
+        let request = HttpRequest { url, headers: &headers, body, timeout: PATIENCE };
         let response = client.send(request).map_err(|error| unreachable(&why(&error)))?;
         let status = response.status();
         if status != 200 {
-            // The answer may repeat what was sent, key and all, so that it is not shown.
+            // The response is not shown: it may repeat the request with the key.
             return Err(self.odd(&format!("it answered with status {status}")).hint(
                 match status {
-                    401 | 403 => format!("put the key into {KEY}"),
-                    404 => "look at the address and the model's name".to_owned(),
-                    _ => "look at the server's log".to_owned(),
+                    401 | 403 => format!("set {KEY} to the key"),
+                    404 => "check the address and the name of the model".to_owned(),
+                    _ => "check the log of the server".to_owned(),
                 },
             ));
         }
         let answer = response.read(MOST_ANSWER_BYTES, &mut |_, _| ());
         let answer = answer.map_err(|error| self.odd(&why(&error)))?;
         let answer: Value =
-            serde_json::from_slice(&answer).map_err(|_| self.odd("its answer is not JSON"))?;
-        vectors(&answer, texts.len()).ok_or_else(|| self.odd("its answer is no list of vectors"))
+            serde_json::from_slice(&answer).map_err(|_| self.odd("its response is not JSON"))?;
+        vectors(&answer, texts.len())
+            .ok_or_else(|| self.odd("its response is not a list of vectors"))
     }
 
     fn odd(&self, what: &str) -> EmbedError {
@@ -101,8 +104,8 @@ impl Endpoint {
     }
 }
 
-impl Embedder for Endpoint {
-    fn stamp(&self) -> &Stamp {
+impl Embedder for EmbeddingEndpoint {
+    fn stamp(&self) -> &EmbedderIdentity {
         &self.stamp
     }
 
@@ -112,7 +115,7 @@ impl Embedder for Endpoint {
         match vectors.iter().find(|vector| vector.len() != expected) {
             None => Ok(vectors),
             Some(odd) => Err(self
-                .odd(&format!("its vectors have {} numbers now, and {expected} before", odd.len()))
+                .odd(&format!("its vectors have {} dimensions, expected {expected}", odd.len()))
                 .hint(
                     "the server has another model under this name: create the base again \
                      with its embedder, and add its documents again",
@@ -125,14 +128,14 @@ fn why(error: &HttpError) -> String {
     prowess_core::system_reason(error)
 }
 
-/// Whether requests without encryption go through a proxy, which may have to be reached with encryption.
+/// Whether unencrypted requests go through a proxy, which may itself use TLS.
 fn has_proxy() -> bool {
     ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"]
         .iter()
         .any(|name| std::env::var_os(name).is_some())
 }
 
-/// The vectors of an answer, in the order of the texts: `index` says which is which.
+/// Parses the vectors of a response, in the order of the texts according to `index`.
 fn vectors(answer: &Value, count: usize) -> Option<Vec<Vec<f32>>> {
     let data = answer["data"].as_array().filter(|data| data.len() == count)?;
     let mut vectors = vec![Vec::new(); count];
@@ -156,7 +159,7 @@ mod tests {
     use super::vectors;
 
     #[test]
-    fn vectors_come_in_the_order_of_their_texts() {
+    fn vectors_are_sorted_by_index() {
         let answer = json!({ "data": [
             { "index": 1, "embedding": [3, 4] },
             { "index": 0, "embedding": [1, 2.5] },

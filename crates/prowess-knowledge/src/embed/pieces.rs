@@ -1,7 +1,7 @@
-//! Text to the pieces of a vocabulary, as a `tokenizer.json` describes it: merges of pairs, with blanks written as `▁`
-//! and bytes for what has no piece. These are the tokenizers of the Llama family.
+//! Byte pair encoding with a `tokenizer.json` of the Llama family: spaces are written as `▁`, and unknown characters as
+//! bytes.
 //!
-//! The crate that reads every such file brings eighty others and a C library; this one kind is a hundred lines.
+//! The crate that supports every such file has eighty dependencies and a C library; this kind takes a hundred lines.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -11,21 +11,21 @@ use serde_json::Value;
 use super::EmbedError;
 
 const BLANK: char = '▁';
-/// A vocabulary with more entries is none that a table of words goes with.
+/// Maximum size of a vocabulary.
 const MOST_PIECES: usize = 1 << 20;
-/// A word with more bytes is data; it is cut, because finding merges takes time.
+/// Maximum length of a word in bytes. Longer ones are data and are split, because merging takes time.
 const LONGEST_WORD: usize = 1 << 12;
 
 /// A vocabulary.
 pub(super) struct Pieces {
     vocabulary: HashMap<String, u32>,
-    /// Two neighbours to the order of their merge and what they become.
+    /// Maps two neighbours to the rank of their merge and the merged piece.
     merges: HashMap<(u32, u32), (u32, u32)>,
     bytes: Vec<Option<u32>>,
 }
 
 impl Pieces {
-    /// Reads a `tokenizer.json`.
+    /// Parses a `tokenizer.json`.
     pub(super) fn read(json: &[u8]) -> Result<Self, EmbedError> {
         let value: Value = serde_json::from_slice(json)
             .map_err(|error| EmbedError::new(format!("the vocabulary is not JSON: {error}")))?;
@@ -33,12 +33,15 @@ impl Pieces {
         let kind = model["type"].as_str().unwrap_or("unknown");
         if kind != "BPE" || model["byte_fallback"] != Value::Bool(true) {
             return Err(EmbedError::new(format!(
-                "the vocabulary is of kind `{kind}`, and only BPE with byte fallback is read here"
+                "the vocabulary is of kind `{kind}`, but only BPE with byte fallback is supported"
             ))
             .hint("use a table of the Llama family, such as WordLlama's"));
         }
-        let odd =
-            || EmbedError::new("the vocabulary has no `vocab` and `merges` that fit together");
+        let odd = || {
+            EmbedError::new(
+                "the `vocab` and `merges` of the vocabulary are missing or inconsistent",
+            )
+        };
         let entries = model["vocab"].as_object().filter(|all| all.len() <= MOST_PIECES);
         let mut vocabulary = HashMap::new();
         for (piece, id) in entries.ok_or_else(odd)? {
@@ -67,8 +70,8 @@ impl Pieces {
         self.vocabulary.values().max().copied()
     }
 
-    /// The pieces of a text, in order. Blanks of any kind and number are one blank, which the vocabulary's own
-    /// normalizer would keep apart; for the meaning of a text they are nothing.
+    /// The pieces of a text, in order. Whitespace is collapsed to one space, which the vocabulary's own
+    /// normalizer would not do; it does not affect the meaning of a text.
     pub(super) fn of(&self, text: &str, known: &mut HashMap<String, Vec<u32>>) -> Vec<u32> {
         let mut pieces = Vec::new();
         for word in text.split_whitespace() {
@@ -89,7 +92,7 @@ impl Pieces {
         pieces
     }
 
-    /// No piece has a blank in its middle, so words don't know their neighbours.
+    /// The pieces of a word. No piece contains a space, so words are independent of each other.
     fn of_word(&self, word: &str) -> Vec<u32> {
         let mut parts: Vec<Part> = Vec::with_capacity(word.len() + 1);
         let mut one = [0; 4];
@@ -111,7 +114,7 @@ impl Pieces {
         parts.iter().filter(|part| part.alive).map(|part| part.id).collect()
     }
 
-    /// The earliest merge of the list first, the leftmost of equals.
+    /// Applies merges by rank, the leftmost first among equals.
     fn merge(&self, parts: &mut [Part]) {
         let mut queue = BinaryHeap::new();
         let candidate = |parts: &[Part], left: usize| {
@@ -142,7 +145,7 @@ impl Pieces {
     }
 }
 
-/// A piece on its way to a longer one, in a list whose links are places.
+/// A piece to merge, in a linked list of indexes.
 struct Part {
     id: u32,
     before: Option<usize>,
@@ -180,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn the_earliest_merge_of_the_list_counts_first() {
+    fn merges_are_applied_by_rank() {
         assert_eq!(pieces("low"), [7]);
         assert_eq!(pieces("low  low\n"), [7, 7]);
         // "l o" comes after "▁ l", so that it never applies at the front of a word.
@@ -189,12 +192,12 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_piece_becomes_its_bytes() {
+    fn unknown_characters_become_bytes() {
         assert_eq!(pieces("é"), [1, 100 + 0xC3, 100 + 0xA9]);
     }
 
     #[test]
-    fn other_kinds_are_refused_by_name() {
+    fn other_kinds_of_tokenizers_are_rejected() {
         let error =
             Pieces::read(br#"{"model":{"type":"WordPiece"}}"#).err().expect("it is refused");
         assert!(error.message.contains("`WordPiece`"), "{error}");

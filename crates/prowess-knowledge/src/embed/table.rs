@@ -1,6 +1,6 @@
 //! Static embeddings: a table with one row per piece of a vocabulary; the vector of a text is the mean of its rows.
 //!
-//! No model runs, so that a thousand texts take a second on one core. `WordLlama`'s table is such a file.
+//! No model is run, so a thousand texts take a second on one core. `WordLlama` publishes such tables.
 
 use std::collections::HashMap;
 use std::fs;
@@ -10,26 +10,26 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::pieces::Pieces;
-use super::{EmbedError, Embedder, MOST_DIMENSIONS, Source, Stamp};
+use super::{EmbedError, Embedder, EmbedderIdentity, EmbedderSource, MOST_DIMENSIONS};
 use crate::document::hex;
 use crate::error::{BaseError, reason};
 
-/// `WordLlama`'s largest table has 1024 columns and 128,000 rows.
+/// Maximum size of a table, in bytes. `WordLlama`'s largest has 1024 columns and 128,000 rows.
 const MOST_TABLE_BYTES: u64 = 1 << 30;
 const MOST_VOCABULARY_BYTES: u64 = 1 << 26;
-/// The head of a file of tensors says what is in it; files with one table have a hundred bytes.
+/// Maximum size of the header of a safetensors file, in bytes; with one table it has a hundred.
 const MOST_HEAD_BYTES: usize = 1 << 20;
-/// Words that were looked up are remembered up to this many.
+/// Maximum number of cached words.
 const MOST_KNOWN_WORDS: usize = 1 << 16;
 
-/// Where tables are kept, beside the bases. No base can have this name.
+/// The folder of stored tables, next to the knowledge bases. No knowledge base can have this name.
 const KEPT: &str = ".embedders";
 const TABLE: &str = "table.safetensors";
 const VOCABULARY: &str = "tokenizer.json";
 
-/// A table of rows and its vocabulary.
-pub struct Table {
-    stamp: Stamp,
+/// A table of static embeddings and its vocabulary.
+pub struct EmbeddingTable {
+    stamp: EmbedderIdentity,
     pieces: Pieces,
     file: Vec<u8>,
     rows: usize,
@@ -52,10 +52,10 @@ impl Width {
     }
 }
 
-impl Table {
-    /// Reads a table (`.safetensors`) and the vocabulary that lies beside it.
+impl EmbeddingTable {
+    /// Reads a table (`.safetensors`) and the vocabulary next to it.
     pub fn read(path: &Path) -> Result<Self, EmbedError> {
-        // The table first: without it nobody needs to hear about a vocabulary.
+        // The table first: an error about it comes before one about the vocabulary.
         let table = read_bounded(path, MOST_TABLE_BYTES)?;
         let vocabulary = vocabulary_of(path)?;
         let vocabulary = read_bounded(&vocabulary, MOST_VOCABULARY_BYTES)?;
@@ -65,17 +65,17 @@ impl Table {
         })
     }
 
-    /// Reads a table and keeps a copy of it beside the bases, so that a base does not depend on a file that may go.
+    /// Reads a table and stores a copy next to the knowledge bases, which do not depend on the original file.
     pub fn keep(path: &Path, root: &Path) -> Result<Self, BaseError> {
         let table = Self::read(path)?;
-        let Source::Table { digest } = &table.stamp.source else { return Ok(table) };
+        let EmbedderSource::Table { digest } = &table.stamp.source else { return Ok(table) };
         let folder = root.join(KEPT).join(digest);
         if folder.is_dir() {
             return Ok(table);
         }
         let keep = || {
             fs::create_dir_all(root.join(KEPT))?;
-            // Whole or not at all: a second process may keep the same one.
+            // Atomically: another process may store the same table.
             let half = tempfile::tempdir_in(root.join(KEPT))?;
             fs::write(half.path().join(TABLE), &table.file)?;
             fs::copy(
@@ -91,7 +91,7 @@ impl Table {
         Ok(table)
     }
 
-    /// A table that is kept.
+    /// Opens a stored table.
     pub(super) fn kept(root: &Path, digest: &str) -> Result<Self, EmbedError> {
         Self::read(&root.join(KEPT).join(digest).join(TABLE))
     }
@@ -106,10 +106,11 @@ impl Table {
         let Head { rows, columns, begin, width } = head(&file)?;
         if pieces.largest().is_none_or(|largest| largest as usize >= rows) {
             return Err(EmbedError::new(format!(
-                "the table has {rows} rows, which is less than its vocabulary has pieces"
+                "the table has {rows} rows, fewer than its vocabulary has pieces"
             )));
         }
-        let stamp = Stamp { source: Source::Table { digest }, dimension: columns };
+        let stamp =
+            EmbedderIdentity { source: EmbedderSource::Table { digest }, dimension: columns };
         Ok(Self { stamp, pieces, file, rows, begin, width })
     }
 
@@ -133,8 +134,8 @@ impl Table {
     }
 }
 
-impl Embedder for Table {
-    fn stamp(&self) -> &Stamp {
+impl Embedder for EmbeddingTable {
+    fn stamp(&self) -> &EmbedderIdentity {
         &self.stamp
     }
 
@@ -166,21 +167,22 @@ struct Head {
     width: Width,
 }
 
-/// The only table of a file of tensors: eight bytes of length, that much JSON, then numbers.
+/// Parses the header of a safetensors file with one table: eight bytes of length, that much JSON, then numbers.
 fn head(file: &[u8]) -> Result<Head, EmbedError> {
-    let odd = |what: &str| EmbedError::new(format!("the file is no table of embeddings: {what}"));
+    let odd =
+        |what: &str| EmbedError::new(format!("the file is not a table of embeddings: {what}"));
     let length = file.first_chunk::<8>().ok_or_else(|| odd("it is too short"))?;
     let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
     let json = file
         .get(8..)
         .filter(|_| length <= MOST_HEAD_BYTES)
         .and_then(|rest| rest.get(..length))
-        .ok_or_else(|| odd("it does not begin like a file of tensors"))?;
+        .ok_or_else(|| odd("it is not a safetensors file"))?;
     let json: Value = serde_json::from_slice(json).map_err(|error| odd(&error.to_string()))?;
-    let tensors = json.as_object().ok_or_else(|| odd("its head is no object"))?;
+    let tensors = json.as_object().ok_or_else(|| odd("its header is not an object"))?;
     let mut tables = tensors.iter().filter(|(name, _)| *name != "__metadata__");
     let (Some((_, tensor)), None) = (tables.next(), tables.next()) else {
-        return Err(odd("it holds not one table but several, or none"));
+        return Err(odd("it must contain exactly one table"));
     };
     let width = match tensor["dtype"].as_str() {
         Some("F16") => Width::Half,
@@ -193,7 +195,7 @@ fn head(file: &[u8]) -> Result<Head, EmbedError> {
     let shape =
         tensor["shape"].as_array().map(|shape| shape.iter().map(number).collect::<Vec<_>>());
     let Some([Some(rows), Some(columns)]) = shape.as_deref() else {
-        return Err(odd("it has not two dimensions"));
+        return Err(odd("it does not have two dimensions"));
     };
     let (rows, columns) = (*rows, *columns);
     let begin = number(&tensor["data_offsets"][0]).and_then(|begin| begin.checked_add(8 + length));
@@ -207,11 +209,11 @@ fn head(file: &[u8]) -> Result<Head, EmbedError> {
         {
             Ok(Head { rows, columns, begin, width })
         }
-        _ => Err(odd("its numbers don't fit its shape")),
+        _ => Err(odd("its size does not match its shape")),
     }
 }
 
-/// The vocabulary of a table: beside it, or where the package of `WordLlama` has it.
+/// The path of a table's vocabulary: next to it, or as in the package of `WordLlama`.
 fn vocabulary_of(table: &Path) -> Result<PathBuf, EmbedError> {
     let folder = table.parent().unwrap_or(Path::new("."));
     let stem = table.file_stem().unwrap_or_default().to_string_lossy();
@@ -222,7 +224,7 @@ fn vocabulary_of(table: &Path) -> Result<PathBuf, EmbedError> {
         folder.join(format!("../tokenizers/{family}_tokenizer_config.json")),
     ];
     candidates.iter().find(|path| path.is_file()).cloned().ok_or_else(|| {
-        EmbedError::new(format!("there is no vocabulary beside `{}`", table.display()))
+        EmbedError::new(format!("there is no vocabulary next to `{}`", table.display()))
             .hint(format!("put the table's `{VOCABULARY}` into the same folder"))
     })
 }
@@ -236,7 +238,7 @@ fn read_bounded(path: &Path, most: u64) -> Result<Vec<u8>, EmbedError> {
     let length = fs::metadata(path).map_err(failed)?.len();
     if length > most {
         return Err(EmbedError::new(format!(
-            "`{}` has {length} bytes, and {most} are read at most",
+            "`{}` has {length} bytes, the limit is {most}",
             path.display()
         )));
     }
@@ -250,7 +252,7 @@ fn from_half(half: u16) -> f32 {
     let fraction = u32::from(half & 0x3FF);
     let bits = match (exponent, fraction) {
         (0, 0) => sign,
-        // Smaller than the smallest normal one: 2^-24 each.
+        // Subnormal: multiples of 2^-24.
         (0, _) => {
             let tiny = f32::from(half & 0x3FF) / 16_777_216.0;
             return if sign == 0 { tiny } else { -tiny };

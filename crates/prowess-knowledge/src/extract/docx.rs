@@ -5,27 +5,27 @@ use std::io::{Cursor, Read as _};
 use quick_xml::Reader;
 use quick_xml::events::Event;
 
-use super::{ExtractError, Extracted, Flow, too_much_text};
+use super::{ExtractError, ExtractedText, Flow, too_much_text};
 
-/// Markup takes several times the room of what it marks; a book of a thousand pages has ten megabytes of it.
+/// Maximum size of an XML part in bytes; a book of a thousand pages has ten megabytes of markup.
 const MOST_XML_BYTES: u64 = 128 << 20;
-/// A document has a few dozen parts.
+/// Maximum number of parts; a document has a few dozen.
 const MOST_PARTS: usize = 20_000;
 
-/// The body first; notes follow it, because the body refers to them by number.
+/// The parts that are read: the body, then the notes that it refers to by number.
 const PARTS: &[&str] = &["word/document.xml", "word/footnotes.xml", "word/endnotes.xml"];
 
-pub(super) fn extract(bytes: &[u8]) -> Result<Extracted, ExtractError> {
+pub(super) fn extract(bytes: &[u8]) -> Result<ExtractedText, ExtractError> {
     extract_within(bytes, MOST_XML_BYTES)
 }
 
-/// The same with a bound on what a part may unpack to.
-pub(super) fn extract_within(bytes: &[u8], most: u64) -> Result<Extracted, ExtractError> {
-    // Old documents, and new ones with a password, are files of another kind under the same name.
+/// Extracts the text with a limit on the unpacked size of a part.
+pub(super) fn extract_within(bytes: &[u8], most: u64) -> Result<ExtractedText, ExtractError> {
+    // Old documents, and encrypted ones, have another file format and the same extension.
     if bytes.starts_with(b"\xD0\xCF\x11\xE0") {
         return Err(ExtractError::Encrypted);
     }
-    let broken = |what: String| ExtractError::Broken(format!("it is no Word document: {what}"));
+    let broken = |what: String| ExtractError::Broken(format!("it is not a Word document: {what}"));
     let mut archive =
         zip::ZipArchive::new(Cursor::new(bytes)).map_err(|error| broken(error.to_string()))?;
     if archive.len() > MOST_PARTS {
@@ -38,7 +38,7 @@ pub(super) fn extract_within(bytes: &[u8], most: u64) -> Result<Extracted, Extra
             Err(zip::result::ZipError::FileNotFound) if *part != PARTS[0] => continue,
             Err(error) => return Err(broken(format!("`{part}`: {error}"))),
         };
-        // What the archive says about sizes is not believed: unpacking stops where it is enough.
+        // The declared size is not trusted: unpacking stops at the limit.
         let mut xml = Vec::new();
         file.take(most + 1)
             .read_to_end(&mut xml)
@@ -55,13 +55,13 @@ pub(super) fn extract_within(bytes: &[u8], most: u64) -> Result<Extracted, Extra
             other => other,
         })?;
     }
-    Ok(Extracted { text: flow.text, ..Extracted::default() })
+    Ok(ExtractedText { text: flow.text, ..ExtractedText::default() })
 }
 
-/// `w:t` holds text; paragraphs, breaks and cells stand between.
+/// Reads a part: `w:t` contains text, between paragraphs, breaks and cells.
 fn read_part(xml: &[u8], flow: &mut Flow) -> Result<(), ExtractError> {
     let mut reader = Reader::from_reader(xml);
-    // Names of elements that don't match are reported, and nothing is kept of nesting but their names.
+    // Mismatched element names are errors; nesting only stores the names.
     let mut in_text = false;
     let mut buffer = Vec::new();
     loop {
@@ -94,7 +94,7 @@ fn read_part(xml: &[u8], flow: &mut Flow) -> Result<(), ExtractError> {
             Event::GeneralRef(reference) if in_text => {
                 let character = match reference.resolve_char_ref() {
                     Ok(Some(character)) => Some(character),
-                    // The five that XML knows. Others would have to be declared, and nobody declares any here.
+                    // The five predefined entities of XML. Others would have to be declared, which does not happen here.
                     _ => match reference.xml10_content().as_ref() {
                         "lt" => Some('<'),
                         "gt" => Some('>'),
@@ -133,7 +133,7 @@ enum Tag {
     Other,
 }
 
-/// Names without their prefix: files by other programs than Word have other prefixes.
+/// Matches names without their prefix, which depends on the program that wrote the file.
 fn name<N: AsRef<[u8]> + ?Sized>(local: &N) -> Tag {
     match local.as_ref() {
         b"t" => Tag::Text,

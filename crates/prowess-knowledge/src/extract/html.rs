@@ -1,5 +1,5 @@
-//! HTML to text: what a browser would show, block by block. Tags are looked at one after the other and no tree is built,
-//! so that no nesting can exhaust anything.
+//! HTML to text: what a browser would show, block by block. Tags are processed one by one without building a tree,
+//! so that deep nesting does no harm.
 
 use std::cell::RefCell;
 
@@ -10,14 +10,14 @@ use html5ever::tokenizer::{
 };
 
 use super::plain::decode;
-use super::{ExtractError, Extracted, Flow, too_much_text};
+use super::{ExtractError, ExtractedText, Flow, too_much_text};
 
-pub(super) fn extract(bytes: &[u8]) -> Result<Extracted, ExtractError> {
+pub(super) fn extract(bytes: &[u8]) -> Result<ExtractedText, ExtractError> {
     let text = decode(bytes)?;
     let input = BufferQueue::default();
     let sink = Sink(RefCell::new(State::default()));
     let tokenizer = Tokenizer::new(sink, TokenizerOpts::default());
-    // Pieces, because a buffer of the tokenizer holds less than four gigabytes, and to stop when it is enough.
+    // In pieces, because a buffer of the tokenizer is limited to four gigabytes, and to stop at the text limit.
     let mut rest = text.as_str();
     while !rest.is_empty() {
         let (piece, after) = rest.split_at(rest.floor_char_boundary(1 << 20));
@@ -32,7 +32,7 @@ pub(super) fn extract(bytes: &[u8]) -> Result<Extracted, ExtractError> {
     }
     tokenizer.end();
     let state = tokenizer.sink.0.take();
-    Ok(Extracted { title: state.title.text, text: state.flow.text, pages: Vec::new() })
+    Ok(ExtractedText { title: state.title.text, text: state.flow.text, pages: Vec::new() })
 }
 
 struct Sink(RefCell<State>);
@@ -42,9 +42,9 @@ struct State {
     flow: Flow,
     title: Flow,
     in_title: bool,
-    /// The element whose content nobody sees, until it ends.
+    /// The invisible element that is being skipped.
     hidden: Option<&'static str>,
-    /// Open elements in which blanks count.
+    /// Number of open preformatted elements.
     preformatted: usize,
 }
 
@@ -88,12 +88,12 @@ impl State {
             return TokenSinkResult::Continue;
         }
         match name {
-            // What is in these is no HTML: the tokenizer has to be told (HTML §13.2.6.4.4).
+            // The content of these is raw text, which the tokenizer has to be told (HTML §13.2.6.4.4).
             "script" | "style" | "noscript" | "iframe" | "noembed" | "noframes" | "textarea"
             | "title" | "xmp"
                 if opens =>
             {
-                // The title is shown above the page, and is often what a page is found by.
+                // The title is kept, because pages are often found by it.
                 let raw = match name {
                     "title" | "textarea" => RawKind::Rcdata,
                     "script" => RawKind::ScriptData,
@@ -104,7 +104,7 @@ impl State {
                 self.flow.block();
                 return TokenSinkResult::RawData(raw);
             }
-            // `svg` and `template` are ordinary tags around something that is not read.
+            // `svg` and `template` are ordinary tags whose content is skipped.
             "svg" | "template" | "math" if opens => {
                 self.hidden = HIDDEN.iter().find(|hidden| **hidden == name).copied();
             }

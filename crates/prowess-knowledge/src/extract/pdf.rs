@@ -1,4 +1,4 @@
-//! PDF: text page by page. A page is a program that paints letters; line breaks and blanks are guessed from how it moves
+//! PDF: text page by page. A page is a program that draws letters; line breaks and spaces are inferred from its movements
 //! (PDF 32000-1 §9.4).
 
 use std::collections::BTreeMap;
@@ -6,35 +6,33 @@ use std::collections::BTreeMap;
 use lopdf::content::{Content, Operation};
 use lopdf::{Document, Encoding, LoadOptions, Object, ObjectId};
 
-use super::{ExtractError, Extracted, MOST_PAGES, MOST_TEXT_BYTES, too_much_text};
+use super::{ExtractError, ExtractedText, MOST_PAGES, MOST_TEXT_BYTES, too_much_text};
 
-/// What any compressed part may unpack to. A page of text has a few kilobytes, one with drawings a few megabytes.
+/// Maximum unpacked size of a stream, in bytes. A page of text has a few kilobytes, one with drawings a few megabytes.
 const MOST_STREAM_BYTES: usize = 16 << 20;
-/// What all pages together may unpack to.
+/// Maximum unpacked size of all pages, in bytes.
 const MOST_CONTENT_BYTES: usize = 512 << 20;
-/// Pages that are given up before the file is.
+/// Maximum number of unreadable pages before the file is rejected.
 const MOST_BAD_PAGES: usize = 64;
-/// The reader goes down into nested objects; this is room for all that its own bounds allow.
+/// Stack size of the parser thread, which recurses into nested objects up to its own limit.
 const STACK: usize = 64 << 20;
-/// A gap of more than this many thousandths of a letter's height between two letters is a blank.
+/// A larger gap between two letters, in thousandths of the font size, is a space.
 const BLANK: f32 = -180.0;
 
-pub(super) fn extract(bytes: &[u8]) -> Result<Extracted, ExtractError> {
-    let broken =
-        |what: &str| ExtractError::Broken(format!("it is no PDF that can be read: {what}"));
+pub(super) fn extract(bytes: &[u8]) -> Result<ExtractedText, ExtractError> {
+    let broken = |what: &str| ExtractError::Broken(format!("the PDF can't be read: {what}"));
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new()
             .name("pdf".to_owned())
             .stack_size(STACK)
             .spawn_scoped(scope, || read(bytes))
             .map_err(|error| broken(&error.to_string()))?;
-        thread.join().unwrap_or_else(|_| Err(broken("its objects make no sense")))
+        thread.join().unwrap_or_else(|_| Err(broken("its objects are damaged")))
     })
 }
 
-fn read(bytes: &[u8]) -> Result<Extracted, ExtractError> {
-    let broken =
-        |what: String| ExtractError::Broken(format!("it is no PDF that can be read: {what}"));
+fn read(bytes: &[u8]) -> Result<ExtractedText, ExtractError> {
+    let broken = |what: String| ExtractError::Broken(format!("the PDF can't be read: {what}"));
     let options = LoadOptions::with_max_decompressed_size(MOST_STREAM_BYTES);
     let document = Document::load_mem_with_options(bytes, options)
         .map_err(|error| broken(error.to_string()))?;
@@ -45,7 +43,7 @@ fn read(bytes: &[u8]) -> Result<Extracted, ExtractError> {
     if pages.len() > MOST_PAGES {
         return Err(ExtractError::TooLarge(format!("it has more than {MOST_PAGES} pages")));
     }
-    let mut extracted = Extracted::default();
+    let mut extracted = ExtractedText::default();
     let mut unpacked = 0;
     let mut bad = Vec::new();
     for (number, page) in &pages {
@@ -70,7 +68,7 @@ fn read(bytes: &[u8]) -> Result<Extracted, ExtractError> {
             break;
         }
     }
-    // Half a document would be found, and nobody would know about the other half.
+    // A document is not added partially: the user would not notice the missing half.
     match bad.first() {
         Some(first) => Err(broken(first.clone())),
         None => Ok(extracted),
@@ -99,12 +97,12 @@ fn read_page(document: &Document, page: ObjectId, unpacked: &mut usize) -> lopdf
     Ok(painter.text)
 }
 
-/// What a page paints, as text.
+/// Collects the text that a page draws.
 struct Painter<'d> {
     encodings: &'d BTreeMap<Vec<u8>, Encoding<'d>>,
     font: Option<&'d Encoding<'d>>,
     text: String,
-    /// How high the line is on the page.
+    /// The vertical position of the current line.
     line: Option<f32>,
 }
 

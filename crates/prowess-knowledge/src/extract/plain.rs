@@ -1,22 +1,22 @@
-//! Plain text and Markdown: in UTF-8 the bytes are the text, so that places in it are places in the file. In other
-//! encodings they are places in the file as UTF-8, which is what the guide says.
+//! Plain text and Markdown. In UTF-8 the bytes are the text, so positions in it are positions in the file. In other
+//! encodings they are positions in the file converted to UTF-8, as the guide says.
 
-use super::{ExtractError, Extracted};
+use super::{ExtractError, ExtractedText};
 
-pub(super) fn extract(bytes: &[u8]) -> Result<Extracted, ExtractError> {
-    Ok(Extracted { text: decode(bytes)?, ..Extracted::default() })
+pub(super) fn extract(bytes: &[u8]) -> Result<ExtractedText, ExtractError> {
+    Ok(ExtractedText { text: decode(bytes)?, ..ExtractedText::default() })
 }
 
-/// The first heading is the title.
-pub(super) fn extract_markdown(bytes: &[u8]) -> Result<Extracted, ExtractError> {
+/// Extracts Markdown, whose first heading is the title.
+pub(super) fn extract_markdown(bytes: &[u8]) -> Result<ExtractedText, ExtractError> {
     let text = decode(bytes)?;
     let heading = text.lines().find_map(|line| line.strip_prefix("# "));
     let title = heading.unwrap_or_default().trim_end_matches(['#', ' ']).to_owned();
-    Ok(Extracted { title, text, pages: Vec::new() })
+    Ok(ExtractedText { title, text, pages: Vec::new() })
 }
 
-/// UTF-8, or UTF-16 with its mark. Other bytes are taken for Windows-1252, which every byte is something in, unless
-/// they look like no text at all.
+/// Decodes UTF-8, or UTF-16 with a byte order mark. Other bytes are decoded as Windows-1252, in which every byte is
+/// valid, unless they don't look like text.
 pub(super) fn decode(bytes: &[u8]) -> Result<String, ExtractError> {
     if let Some(rest) = bytes.strip_prefix(b"\xFF\xFE") {
         return Ok(utf16(rest, u16::from_le_bytes));
@@ -25,7 +25,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<String, ExtractError> {
         return Ok(utf16(rest, u16::from_be_bytes));
     }
     if bytes.contains(&0) {
-        return Err(ExtractError::Broken("it is no text: it has zero bytes".to_owned()));
+        return Err(ExtractError::Broken("it is not text: it contains zero bytes".to_owned()));
     }
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(text.to_owned()),
@@ -38,7 +38,7 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
     char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
 }
 
-/// Latin-1 but for the 32 places where it has control characters.
+/// Decodes a byte: Latin-1, except where that has control characters.
 fn windows_1252(byte: u8) -> char {
     const HIGH: [char; 32] = [
         '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8D}', 'Ž',

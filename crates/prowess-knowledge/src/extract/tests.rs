@@ -4,32 +4,35 @@ use lopdf::content::{Content, Operation};
 use lopdf::{Dictionary, Document, Object, Stream, dictionary};
 use proptest::prelude::*;
 
-use super::{ExtractError, Extracted, docx, extract};
-use crate::document::Format;
+use super::{ExtractError, ExtractedText, docx, extract};
+use crate::document::DocumentFormat;
 
-fn text(format: Format, bytes: &[u8]) -> Result<String, String> {
+fn text(format: DocumentFormat, bytes: &[u8]) -> Result<String, String> {
     extract(format, bytes).map(|extracted| extracted.text).map_err(|error| error.to_string())
 }
 
 #[test]
 fn plain_text_stays_byte_for_byte() {
     let odd = " \u{FEFF}Tab\there\r\n\r\n  indented\n";
-    assert_eq!(text(Format::Text, odd.as_bytes()).as_deref(), Ok(odd));
-    assert_eq!(text(Format::Text, b"caf\xE9 \x80 5").as_deref(), Ok("café € 5"));
-    assert_eq!(text(Format::Text, b"\xFF\xFEh\0i\0").as_deref(), Ok("hi"));
-    assert_eq!(text(Format::Text, b"\xFE\xFF\0h\0i").as_deref(), Ok("hi"));
-    assert_eq!(text(Format::Text, b"a\0b"), Err("it is no text: it has zero bytes".to_owned()));
-    assert_eq!(text(Format::Text, b"\n \n"), Err("it holds no text".to_owned()));
+    assert_eq!(text(DocumentFormat::Text, odd.as_bytes()).as_deref(), Ok(odd));
+    assert_eq!(text(DocumentFormat::Text, b"caf\xE9 \x80 5").as_deref(), Ok("café € 5"));
+    assert_eq!(text(DocumentFormat::Text, b"\xFF\xFEh\0i\0").as_deref(), Ok("hi"));
+    assert_eq!(text(DocumentFormat::Text, b"\xFE\xFF\0h\0i").as_deref(), Ok("hi"));
+    assert_eq!(
+        text(DocumentFormat::Text, b"a\0b"),
+        Err("it is not text: it contains zero bytes".to_owned())
+    );
+    assert_eq!(text(DocumentFormat::Text, b"\n \n"), Err("it contains no text".to_owned()));
 }
 
 #[test]
 fn a_title_is_found() {
     let title = |format, bytes: &str| extract(format, bytes.as_bytes()).expect("it has text").title;
-    assert_eq!(title(Format::Markdown, "intro\n\n# The `title` #\n"), "The `title`");
-    assert_eq!(title(Format::Html, "<title>A\n &amp; B</title><p>Text"), "A & B");
-    assert_eq!(title(Format::Text, "A headline\n\nThe text.\n"), "A headline");
+    assert_eq!(title(DocumentFormat::Markdown, "intro\n\n# The `title` #\n"), "The `title`");
+    assert_eq!(title(DocumentFormat::Html, "<title>A\n &amp; B</title><p>Text"), "A & B");
+    assert_eq!(title(DocumentFormat::Text, "A headline\n\nThe text.\n"), "A headline");
     let endless = format!("{}\n", "word ".repeat(100));
-    assert_eq!(title(Format::Text, &endless), "");
+    assert_eq!(title(DocumentFormat::Text, &endless), "");
 }
 
 #[test]
@@ -41,13 +44,13 @@ fn html_is_what_a_browser_shows() {
         <svg><text>no</text></svg>end";
     let expected =
         "Tést\n\nHead\n\nOne bold word.\n\nTwo\nlines <here>\n\na\nb\n\n1 2\n\nx\n  y\n\nend";
-    assert_eq!(text(Format::Html, html.as_bytes()).as_deref(), Ok(expected));
+    assert_eq!(text(DocumentFormat::Html, html.as_bytes()).as_deref(), Ok(expected));
 }
 
 #[test]
 fn nesting_exhausts_nothing() {
     let deep = format!("{}text{}", "<div><pre>".repeat(100_000), "</pre></div>".repeat(100_000));
-    assert_eq!(text(Format::Html, deep.as_bytes()).as_deref(), Ok("text"));
+    assert_eq!(text(DocumentFormat::Html, deep.as_bytes()).as_deref(), Ok("text"));
 }
 
 /// An archive with these parts.
@@ -72,19 +75,19 @@ fn word_documents_are_read_with_their_notes() {
     let notes = "<w:footnotes><w:p><w:t>A note.</w:t></w:p></w:footnotes>";
     let docx = archive(&[("word/document.xml", BODY), ("word/footnotes.xml", notes)]);
     let expected = "Größe & A B\n\nTwo\nlines\n\ncell\n\nA note.";
-    assert_eq!(text(Format::Docx, &docx).as_deref(), Ok(expected));
+    assert_eq!(text(DocumentFormat::Docx, &docx).as_deref(), Ok(expected));
 }
 
 #[test]
 fn archives_that_are_no_documents_are_refused() {
     let check = |bytes: &[u8], expected: &str| {
-        let error = text(Format::Docx, bytes).expect_err("it is refused");
+        let error = text(DocumentFormat::Docx, bytes).expect_err("it is refused");
         assert!(error.contains(expected), "{error}");
     };
     check(&archive(&[("other.xml", "<a/>")]), "`word/document.xml`");
     check(&archive(&[("word/document.xml", "<a><b></a>")]), "`word/document.xml`");
     check(b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", "it is encrypted");
-    check(b"PK", "it is no Word document");
+    check(b"PK", "it is not a Word document");
 }
 
 #[test]
@@ -155,7 +158,8 @@ fn a_pdf_is_read_page_by_page_and_line_by_line() {
     let mut last = page(&[]);
     last.insert(2, kerned);
     let bytes = pdf(&[page(&["First line", "second line"]), page(&[]), last]);
-    let Extracted { text, pages, title } = extract(Format::Pdf, &bytes).expect("it can be read");
+    let ExtractedText { text, pages, title } =
+        extract(DocumentFormat::Pdf, &bytes).expect("it can be read");
     assert_eq!(text, "First line\nsecond line\n\n\n\nKerned words");
     assert_eq!(pages, [0, 24, 26]);
     assert_eq!(&text[pages[2]..], "Kerned words");
@@ -164,17 +168,21 @@ fn a_pdf_is_read_page_by_page_and_line_by_line() {
 
 #[test]
 fn a_pdf_of_pictures_says_so() {
-    let error = extract(Format::Pdf, &pdf(&[page(&[])])).expect_err("there is nothing in it");
-    assert_eq!(error.to_string(), "it holds no text; its pages may be pictures");
+    let error =
+        extract(DocumentFormat::Pdf, &pdf(&[page(&[])])).expect_err("there is nothing in it");
+    assert_eq!(error.to_string(), "it contains no text; its pages may be images");
 }
 
 /// Real files with some bytes changed, or cut.
-fn damaged() -> impl Strategy<Value = (Format, Vec<u8>)> {
+fn damaged() -> impl Strategy<Value = (DocumentFormat, Vec<u8>)> {
     let files = vec![
-        (Format::Pdf, pdf(&[page(&["First line", "second line"]), page(&["third"])])),
-        (Format::Docx, archive(&[("word/document.xml", BODY)])),
-        (Format::Html, b"<title>x</title><p>a &amp; <pre>b</pre><script>c</script>".to_vec()),
-        (Format::Text, "Größe".as_bytes().to_vec()),
+        (DocumentFormat::Pdf, pdf(&[page(&["First line", "second line"]), page(&["third"])])),
+        (DocumentFormat::Docx, archive(&[("word/document.xml", BODY)])),
+        (
+            DocumentFormat::Html,
+            b"<title>x</title><p>a &amp; <pre>b</pre><script>c</script>".to_vec(),
+        ),
+        (DocumentFormat::Text, "Größe".as_bytes().to_vec()),
     ];
     let file = prop::sample::select(files);
     let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..12);
@@ -206,7 +214,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
-        for &format in Format::ALL {
+        for &format in DocumentFormat::ALL {
             if let Ok(extracted) = extract(format, &bytes) {
                 prop_assert!(!extracted.text.trim().is_empty());
             }

@@ -2,26 +2,26 @@ use std::num::NonZero;
 use std::sync::Arc;
 
 use super::{OpenBases, OpenLimits};
-use crate::base::Base;
-use crate::{BaseName, Bases, Language, Settings};
+use crate::base::KnowledgeBase;
+use crate::{BaseName, BaseSettings, KnowledgeBases, Language};
 
 fn name(name: &str) -> BaseName {
     name.parse().expect("it is a name")
 }
 
 /// A folder with empty bases.
-fn folder(names: &[&str]) -> (tempfile::TempDir, Bases) {
+fn folder(names: &[&str]) -> (tempfile::TempDir, KnowledgeBases) {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
-    let bases = Bases::open(folder.path());
+    let bases = KnowledgeBases::open(folder.path());
     for base in names {
-        let settings = Settings { language: Language::English, embedder: None };
+        let settings = BaseSettings { language: Language::English, embedder: None };
         bases.create(&name(base), &settings).expect("it can be made");
     }
     (folder, bases)
 }
 
-fn open(folder: &tempfile::TempDir, base: &str) -> Arc<Base> {
-    Arc::new(Base::open(folder.path(), &name(base), None).expect("it opens"))
+fn open(folder: &tempfile::TempDir, base: &str) -> Arc<KnowledgeBase> {
+    Arc::new(KnowledgeBase::open(folder.path(), &name(base), None).expect("it opens"))
 }
 
 fn limits(count: usize, bytes: u64) -> OpenLimits {

@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use prowess_core::Retriever;
-use prowess_knowledge::embed::{EmbedError, Embedder, Source, Stamp};
-use prowess_knowledge::{Added, BaseName, Bases, Document, Language, Room, Settings};
+use prowess_knowledge::embed::{EmbedError, Embedder, EmbedderIdentity, EmbedderSource};
+use prowess_knowledge::{
+    AddOutcome, BaseName, BaseSettings, KnowledgeBases, KnowledgeDocument, Language, ReclaimSpace,
+};
 use serde_json::{Value, json};
 
 use crate::shelf::{Shelf, Words, document, query, suite, wait};
@@ -15,39 +17,39 @@ use crate::shelf::{Shelf, Words, document, query, suite, wait};
 /// A base in a folder that goes with it.
 struct OnDisk {
     _folder: tempfile::TempDir,
-    bases: Bases,
+    bases: KnowledgeBases,
     name: BaseName,
 }
 
 impl OnDisk {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
-        let bases = Bases::open(folder.path());
+        let bases = KnowledgeBases::open(folder.path());
         let name = create(&bases, "test");
         Self { _folder: folder, bases, name }
     }
 }
 
-pub(crate) fn create(bases: &Bases, name: &str) -> BaseName {
+pub(crate) fn create(bases: &KnowledgeBases, name: &str) -> BaseName {
     let name: BaseName = name.parse().expect("it is a name");
-    let settings = Settings { language: Language::English, embedder: None };
+    let settings = BaseSettings { language: Language::English, embedder: None };
     bases.create(&name, &settings).expect("the base can be made");
     name
 }
 
 impl Shelf for OnDisk {
-    fn add(&mut self, document: &Document) -> Added {
+    fn add(&mut self, document: &KnowledgeDocument) -> AddOutcome {
         let mut writer = self.bases.writer(&self.name, || {}).expect("nobody else writes");
         let added = writer.add(document).expect("it can be added");
         writer.commit().expect("it can be committed");
-        writer.finish(Room::WhenWorthwhile).expect("it ends well");
+        writer.finish(ReclaimSpace::WhenWorthwhile).expect("it ends well");
         added
     }
 
     fn remove(&mut self, id: &str) -> bool {
         let mut writer = self.bases.writer(&self.name, || {}).expect("nobody else writes");
         let was_there = writer.remove(id).expect("it can be removed");
-        writer.finish(Room::GiveBack).expect("it ends well");
+        writer.finish(ReclaimSpace::GiveBack).expect("it ends well");
         was_there
     }
 
@@ -67,12 +69,12 @@ fn a_base_on_disk_keeps_every_promise() {
 #[test]
 fn a_base_with_vectors_keeps_every_promise() {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
-    let bases = Bases::open(folder.path());
+    let bases = KnowledgeBases::open(folder.path());
     let name: BaseName = "test".parse().expect("it is a name");
     let embedder = Arc::new(Words::new());
     let stamp = Some(embedder.stamp().clone());
     bases
-        .create(&name, &Settings { language: Language::English, embedder: stamp })
+        .create(&name, &BaseSettings { language: Language::English, embedder: stamp })
         .expect("it can be made");
     let bases = bases.asking(embedder);
     let mut base = OnDisk { _folder: folder, bases, name };
@@ -114,15 +116,15 @@ fn what_is_replaced_is_gone_from_the_disk_also_after_a_process_that_was_killed()
         writer.commit().expect("it can be committed");
         writer
     };
-    put("the launch code is xyzzy").finish(Room::GiveBack).expect("it ends well");
+    put("the launch code is xyzzy").finish(ReclaimSpace::GiveBack).expect("it ends well");
     assert!(holds());
     // One that is killed after its commit leaves the earlier text, and the next one finds it.
     drop(put("the launch code has changed"));
     assert!(holds());
     let writer = base.bases.writer(&base.name, || {}).expect("nobody else writes");
-    writer.finish(Room::GiveBack).expect("it ends well");
+    writer.finish(ReclaimSpace::GiveBack).expect("it ends well");
     assert!(!holds());
-    put("it has changed again").finish(Room::GiveBack).expect("it ends well");
+    put("it has changed again").finish(ReclaimSpace::GiveBack).expect("it ends well");
     let documents = base.bases.base(&base.name).expect("it opens").documents();
     assert_eq!(documents.expect("it lists").len(), 1);
 }
@@ -165,7 +167,7 @@ fn what_is_replaced_leaves_the_files_alone_that_had_nothing_of_it() {
         for (id, text) in documents {
             writer.add(&document(id, text, &[("kind", id)])).expect("it can be added");
         }
-        writer.finish(Room::GiveBack).expect("it ends well");
+        writer.finish(ReclaimSpace::GiveBack).expect("it ends well");
     };
     put(&base, &[("heron", "Herons wade."), ("otter", "Otters swim.")]);
     let first = files(&base);
@@ -202,7 +204,7 @@ fn a_commit_that_lists_nothing_makes_the_next_writer_count() {
     let put = |text: &str| {
         let mut writer = base.bases.writer(&base.name, || {}).expect("nobody else writes");
         writer.add(&document("code", text, &[])).expect("it can be added");
-        writer.finish(Room::WhenWorthwhile).expect("it ends well");
+        writer.finish(ReclaimSpace::WhenWorthwhile).expect("it ends well");
     };
     put("The launch code is xyzzy.");
     put("The launch code has changed.");
@@ -221,7 +223,7 @@ fn a_commit_that_lists_nothing_makes_the_next_writer_count() {
     std::fs::write(&meta, value.to_string()).expect("it is ours");
 
     let writer = base.bases.writer(&base.name, || {}).expect("nobody else writes");
-    writer.finish(Room::GiveBack).expect("it ends well");
+    writer.finish(ReclaimSpace::GiveBack).expect("it ends well");
     for file in prowess_testkit::files_below(base.bases.root(), &|_| true) {
         let bytes = prowess_testkit::bytes(&file);
         assert!(!bytes.windows(5).any(|part| part == b"xyzzy"), "{}", file.display());
@@ -237,8 +239,8 @@ fn vectors_of_parts_that_stay_are_kept_and_the_others_are_erased() {
     let asked = || embedder.asked.load(std::sync::atomic::Ordering::SeqCst);
     let name: BaseName = "test".parse().expect("it is a name");
     let stamp = Some(embedder.stamp().clone());
-    let bases = Bases::open(folder.path());
-    let settings = Settings { language: Language::English, embedder: stamp };
+    let bases = KnowledgeBases::open(folder.path());
+    let settings = BaseSettings { language: Language::English, embedder: stamp };
     bases.create(&name, &settings).expect("it can be made");
     let bases = bases.asking(embedder.clone());
     // Each is a chunk of its own: a sentence that leaves no room for another.
@@ -247,7 +249,7 @@ fn vectors_of_parts_that_stay_are_kept_and_the_others_are_erased() {
     let rows = || prowess_testkit::bytes(&folder.path().join("test/data-1/vectors"));
     let mut writer = bases.writer(&name, || {}).expect("nobody else writes");
     writer.add(&document("a", &text(&["heron", "otter"]), &[])).expect("it can be added");
-    writer.finish(Room::GiveBack).expect("it ends well");
+    writer.finish(ReclaimSpace::GiveBack).expect("it ends well");
     assert_eq!(asked(), 2);
     let first = rows();
 
@@ -255,7 +257,7 @@ fn vectors_of_parts_that_stay_are_kept_and_the_others_are_erased() {
     let mut writer = bases.writer(&name, || {}).expect("nobody else writes");
     writer.add(&document("a", &text(&["heron", "badger"]), &[])).expect("it can be added");
     writer.add(&document("a", &text(&["mole", "otter"]), &[])).expect("it can be added");
-    writer.finish(Room::GiveBack).expect("it ends well");
+    writer.finish(ReclaimSpace::GiveBack).expect("it ends well");
     assert_eq!(asked(), 4);
     let second = rows();
     let row_bytes = (first.len() - 64) / 2;
@@ -281,7 +283,7 @@ struct Counted {
 }
 
 impl Embedder for Counted {
-    fn stamp(&self) -> &Stamp {
+    fn stamp(&self) -> &EmbedderIdentity {
         self.words.stamp()
     }
 
@@ -297,8 +299,8 @@ fn giving_back_room_asks_no_embedder() {
     let embedder = Arc::new(Counted { words: Words::new(), asked: 0.into() });
     let name: BaseName = "test".parse().expect("it is a name");
     let stamp = Some(embedder.stamp().clone());
-    let bases = Bases::open(folder.path());
-    let settings = Settings { language: Language::English, embedder: stamp };
+    let bases = KnowledgeBases::open(folder.path());
+    let settings = BaseSettings { language: Language::English, embedder: stamp };
     bases.create(&name, &settings).expect("it can be made");
     let mut base = OnDisk { _folder: folder, bases: bases.asking(embedder.clone()), name };
     for id in ["a", "b", "c"] {
@@ -340,7 +342,7 @@ fn a_reader_sees_commits_and_nothing_else() {
     // What was not committed is overwritten, and what was is not.
     let mut writer = base.bases.writer(&base.name, || {}).expect("nobody else writes");
     writer.add(&document("c", "A third heron.", &[])).expect("it can be added");
-    writer.finish(Room::WhenWorthwhile).expect("it ends well");
+    writer.finish(ReclaimSpace::WhenWorthwhile).expect("it ends well");
     assert_eq!(count(), 2);
     let verdict = base.bases.base(&base.name).expect("it opens").verify().expect("it is looked at");
     assert_eq!(verdict.problems, [""; 0]);
@@ -357,7 +359,10 @@ fn a_second_writer_waits_for_the_first() {
     let second = std::thread::spawn(move || {
         let writer = bases.writer(&name, || waits.send(()).expect("somebody listens"));
         let mut writer = writer.expect("it opens");
-        assert_eq!(writer.add(&document("a", "first", &[])).expect("it can be added"), Added::Same);
+        assert_eq!(
+            writer.add(&document("a", "first", &[])).expect("it can be added"),
+            AddOutcome::Same
+        );
     });
     waiting.recv().expect("the second one waits");
     first.commit().expect("it can be committed");
@@ -369,7 +374,7 @@ fn a_second_writer_waits_for_the_first() {
 fn a_base_that_is_taken_away_is_missed_with_advice() {
     let base = OnDisk::new();
     base.bases.base(&base.name).expect("it opens");
-    Bases::open(base.bases.root()).remove(&base.name, || {}).expect("it can be removed");
+    KnowledgeBases::open(base.bases.root()).remove(&base.name, || {}).expect("it can be removed");
     let error = wait(base.bases.search("test", &query("x", 1))).expect_err("it is gone");
     assert_eq!(error.message, "there is no knowledge base `test`");
     assert_eq!(base.bases.names().expect("the folder can be listed"), []);
@@ -378,10 +383,10 @@ fn a_base_that_is_taken_away_is_missed_with_advice() {
 }
 
 /// Gives vectors of some length, whatever the text.
-struct Constant(Stamp, usize);
+struct Constant(EmbedderIdentity, usize);
 
 impl Embedder for Constant {
-    fn stamp(&self) -> &Stamp {
+    fn stamp(&self) -> &EmbedderIdentity {
         &self.0
     }
 
@@ -393,12 +398,15 @@ impl Embedder for Constant {
 #[test]
 fn an_embedder_that_changes_is_refused_with_the_remedy() {
     let base = OnDisk::new();
-    let stamp = |dimension| Stamp {
-        source: Source::Endpoint { url: "http://localhost/v1".to_owned(), model: "m".to_owned() },
+    let stamp = |dimension| EmbedderIdentity {
+        source: EmbedderSource::Endpoint {
+            url: "http://localhost/v1".to_owned(),
+            model: "m".to_owned(),
+        },
         dimension,
     };
     let name: BaseName = "vectors".parse().expect("it is a name");
-    let settings = Settings { language: Language::English, embedder: Some(stamp(4)) };
+    let settings = BaseSettings { language: Language::English, embedder: Some(stamp(4)) };
     base.bases.create(&name, &settings).expect("the base can be made");
     let writer = || base.bases.asking(Arc::new(Constant(stamp(4), 4))).writer(&name, || {});
     let mut fine = writer().expect("it is the same embedder");

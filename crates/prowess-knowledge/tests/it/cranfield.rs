@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use prowess_core::{Passage, Query};
-use prowess_knowledge::embed::{Embedder as _, Table};
+use prowess_knowledge::embed::{Embedder as _, EmbeddingTable};
 use prowess_knowledge::{
-    Base, BaseError, BaseName, Bases, Document, Format, Language, Room, Settings, extract,
+    BaseError, BaseName, BaseSettings, DocumentFormat, KnowledgeBase, KnowledgeBases,
+    KnowledgeDocument, Language, ReclaimSpace, extract,
 };
 
 use crate::shelf::query;
@@ -22,7 +23,7 @@ struct Quality {
 }
 
 struct Collection {
-    documents: Vec<Document>,
+    documents: Vec<KnowledgeDocument>,
     questions: Vec<String>,
     /// Question and document, both as numbers, to the gain: 4 for a complete answer, 1 for minimum interest.
     judgements: HashMap<(usize, String), f64>,
@@ -73,7 +74,7 @@ impl Collection {
                 // As files of plain text. Two are empty.
                 .filter_map(|(id, record)| {
                     let text = part(&record, 'W').as_bytes();
-                    extract::document(&id, Format::Text, text, BTreeMap::new()).ok()
+                    extract::document(&id, DocumentFormat::Text, text, BTreeMap::new()).ok()
                 })
                 .collect(),
             // By position, not by their own number.
@@ -131,7 +132,7 @@ fn discounted(gains: &[f64]) -> f64 {
 }
 
 /// What of a run is looked at.
-type Search = fn(&Base, &Query) -> Result<Vec<Passage>, BaseError>;
+type Search = fn(&KnowledgeBase, &Query) -> Result<Vec<Passage>, BaseError>;
 
 #[test]
 #[expect(clippy::print_stdout, reason = "the figures")]
@@ -144,21 +145,21 @@ fn searches_are_as_good_as_promised() {
     let collection = Collection::read(&folder);
     assert_eq!((collection.documents.len(), collection.questions.len()), (1398, 225));
     let temporary = tempfile::tempdir().expect("a temporary folder can be made");
-    let bases = Bases::open(temporary.path());
+    let bases = KnowledgeBases::open(temporary.path());
     let name: BaseName = "cranfield".parse().expect("it is a name");
     let table = wordllama::table();
     let embedder = table.as_deref().map(|path| {
-        let table = Table::keep(path, temporary.path()).expect("the table can be kept");
+        let table = EmbeddingTable::keep(path, temporary.path()).expect("the table can be kept");
         table.stamp().clone()
     });
     let has_vectors = embedder.is_some();
-    let settings = Settings { language: Language::English, embedder };
+    let settings = BaseSettings { language: Language::English, embedder };
     bases.create(&name, &settings).expect("the base can be made");
     let mut writer = bases.writer(&name, || {}).expect("nobody else writes");
     for document in &collection.documents {
         writer.add(document).expect("it can be added");
     }
-    writer.finish(Room::WhenWorthwhile).expect("it ends well");
+    writer.finish(ReclaimSpace::WhenWorthwhile).expect("it ends well");
     let base = bases.base(&name).expect("it opens");
 
     let judge = |what: &str, search: Search| {
@@ -166,14 +167,14 @@ fn searches_are_as_good_as_promised() {
         println!("Cranfield, {what}: nDCG@10 {:.4}, Hit@5 {:.4}", quality.ndcg, quality.hits);
         quality
     };
-    let words = judge("words", Base::search_words);
+    let words = judge("words", KnowledgeBase::search_words);
     // Issue 4 §3.
     assert!(words.ndcg >= 0.355, "{words:?}");
     if !has_vectors {
         return;
     }
-    let vectors = judge("vectors", Base::search_vectors);
+    let vectors = judge("vectors", KnowledgeBase::search_vectors);
     assert!(vectors.ndcg >= 0.31, "{vectors:?}");
-    let fused = judge("fused", Base::search);
+    let fused = judge("fused", KnowledgeBase::search);
     assert!(fused.ndcg >= 0.37, "{fused:?}");
 }

@@ -7,8 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use prowess_core::Retriever;
-use prowess_knowledge::embed::{EmbedError, Embedder, Source, Stamp};
-use prowess_knowledge::{Added, BaseName, Document, Language, PostgresBases};
+use prowess_knowledge::embed::{EmbedError, Embedder, EmbedderIdentity, EmbedderSource};
+use prowess_knowledge::{AddOutcome, BaseName, KnowledgeDocument, Language, PostgresBases};
 
 use crate::shelf::{Shelf, Words, document, query, suite, wait};
 
@@ -103,7 +103,7 @@ struct InDatabase {
 }
 
 impl Shelf for InDatabase {
-    fn add(&mut self, document: &Document) -> Added {
+    fn add(&mut self, document: &KnowledgeDocument) -> AddOutcome {
         self.bases.add(&self.name, document).expect("it can be added")
     }
 
@@ -124,7 +124,7 @@ fn a_base_in_postgres_keeps_every_promise() {
     let name: BaseName = "test".parse().expect("it is a name");
     bases.create(&name, Language::English).expect("it can be made");
     let again = bases.create(&name, Language::English).expect_err("it is there");
-    assert_eq!(again.to_string(), "there is a knowledge base `test` already");
+    assert_eq!(again.to_string(), "the knowledge base `test` already exists");
     suite(&mut InDatabase { bases: bases.clone(), name: name.clone() });
 
     let missing = wait(bases.search("nope", &query("x", 1))).expect_err("there is none");
@@ -139,10 +139,10 @@ fn a_base_in_postgres_keeps_every_promise() {
 struct Other;
 
 impl Embedder for Other {
-    fn stamp(&self) -> &Stamp {
-        static STAMP: std::sync::OnceLock<Stamp> = std::sync::OnceLock::new();
-        STAMP.get_or_init(|| Stamp {
-            source: Source::Table { digest: "other".to_owned() },
+    fn stamp(&self) -> &EmbedderIdentity {
+        static STAMP: std::sync::OnceLock<EmbedderIdentity> = std::sync::OnceLock::new();
+        STAMP.get_or_init(|| EmbedderIdentity {
+            source: EmbedderSource::Table { digest: "other".to_owned() },
             dimension: 3,
         })
     }

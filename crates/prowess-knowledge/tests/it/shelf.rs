@@ -8,14 +8,14 @@ use std::sync::mpsc::{Sender, channel};
 use std::task::{Context, Poll, Wake, Waker};
 
 use prowess_core::{Passage, Query, Retriever};
-use prowess_knowledge::embed::{EmbedError, Embedder, Source, Stamp};
-use prowess_knowledge::{Added, Document, Format, digest};
+use prowess_knowledge::embed::{EmbedError, Embedder, EmbedderIdentity, EmbedderSource};
+use prowess_knowledge::{AddOutcome, DocumentFormat, KnowledgeDocument, digest};
 use serde_json::Value;
 
 /// A place for documents that can be searched.
 pub(crate) trait Shelf {
     /// Puts a document there and makes it count.
-    fn add(&mut self, document: &Document) -> Added;
+    fn add(&mut self, document: &KnowledgeDocument) -> AddOutcome;
 
     /// Takes a document away; says whether it was there.
     fn remove(&mut self, id: &str) -> bool;
@@ -25,13 +25,13 @@ pub(crate) trait Shelf {
 }
 
 /// A document of a text.
-pub(crate) fn document(id: &str, text: &str, fields: &[(&str, &str)]) -> Document {
+pub(crate) fn document(id: &str, text: &str, fields: &[(&str, &str)]) -> KnowledgeDocument {
     let fields: BTreeMap<String, String> =
         fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    Document {
+    KnowledgeDocument {
         id: id.to_owned(),
         digest: digest(text.as_bytes(), &fields),
-        format: Format::Text,
+        format: DocumentFormat::Text,
         title: String::new(),
         text: text.to_owned(),
         pages: Vec::new(),
@@ -44,19 +44,19 @@ pub(crate) fn query(text: &str, top_k: usize) -> Query {
 }
 
 /// An embedder without a file: words, cut to their first letters, are spread over the dimensions.
-pub(crate) struct Words(Stamp);
+pub(crate) struct Words(EmbedderIdentity);
 
 impl Words {
     const DIMENSION: usize = 256;
 
     pub(crate) fn new() -> Self {
-        let source = Source::Table { digest: "words".to_owned() };
-        Self(Stamp { source, dimension: Self::DIMENSION })
+        let source = EmbedderSource::Table { digest: "words".to_owned() };
+        Self(EmbedderIdentity { source, dimension: Self::DIMENSION })
     }
 }
 
 impl Embedder for Words {
-    fn stamp(&self) -> &Stamp {
+    fn stamp(&self) -> &EmbedderIdentity {
         &self.0
     }
 
@@ -119,7 +119,7 @@ pub(crate) fn suite(shelf: &mut dyn Shelf) {
 
 fn finds_by_stems_and_not_only_all_words(shelf: &mut dyn Shelf) {
     let wings = document("wings.txt", "Experiments on heated wings in a slipstream.", &[]);
-    assert_eq!(shelf.add(&wings), Added::New);
+    assert_eq!(shelf.add(&wings), AddOutcome::New);
     shelf.add(&document("bread.txt", "Baking bread with a sourdough starter.", &[]));
     shelf.add(&document("boats.txt", "Sailing boats and their keels.", &[]));
     // One word of many, in another form: a search for all words would find nothing (AFL's mistake).
@@ -128,10 +128,10 @@ fn finds_by_stems_and_not_only_all_words(shelf: &mut dyn Shelf) {
 }
 
 fn replaces_skips_and_removes(shelf: &mut dyn Shelf) {
-    assert_eq!(shelf.add(&document("a", "zebras graze", &[])), Added::New);
-    assert_eq!(shelf.add(&document("a", "zebras graze", &[])), Added::Same);
+    assert_eq!(shelf.add(&document("a", "zebras graze", &[])), AddOutcome::New);
+    assert_eq!(shelf.add(&document("a", "zebras graze", &[])), AddOutcome::Same);
     assert_eq!(found(shelf, "zebras", 5).iter().filter(|id| *id == "a").count(), 1);
-    assert_eq!(shelf.add(&document("a", "giraffes browse", &[])), Added::Updated);
+    assert_eq!(shelf.add(&document("a", "giraffes browse", &[])), AddOutcome::Updated);
     let text = |shelf: &dyn Shelf, question| search(shelf, &query(question, 1))[0].text.clone();
     assert_eq!(text(shelf, "giraffes"), "giraffes browse");
     assert!(

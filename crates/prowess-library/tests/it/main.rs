@@ -1,3 +1,4 @@
 //! Skills by reference, on a real disk.
 
+mod packages;
 mod resolving;

@@ -8,12 +8,12 @@ use std::time::{Duration, SystemTime};
 
 use prowess_engine::{SkillResolver as _, World};
 use prowess_library::{Library, SkillFile, Statistics};
-use prowess_package::limits::Limits;
+use prowess_package::limits::PackageLimits;
 use prowess_package::tree::Tree;
 use prowess_policy::{Origin, Tier};
-use prowess_store::install::{Installer, Wish};
+use prowess_store::install::{Installer, SkillRequirement};
 use prowess_store::reference::Reference;
-use prowess_store::review::Leave;
+use prowess_store::review::InstallPermissions;
 use prowess_store::source::Local;
 use prowess_store::store::Store;
 use prowess_trust::{
@@ -56,9 +56,9 @@ impl Machine {
         fs::create_dir_all(&folder).expect("a folder");
         fs::write(folder.join("SKILL.md"), SKILL).expect("it can be written");
         let key = SecretKey::generate_ed25519().expect("a key");
-        let tree = Tree::read(&folder, &Limits::PACKAGE).expect("a tree").tree;
-        let described = prowess_store::described::describe(&tree, "x", None).expect("a skill");
-        let contents = prowess_store::install::contents_of(&described, &tree.hashes(), None);
+        let tree = Tree::read(&folder, &PackageLimits::PACKAGE).expect("a tree").tree;
+        let metadata = prowess_store::metadata::read_metadata(&tree, "x", None).expect("a skill");
+        let contents = prowess_store::install::contents_of(&metadata, &tree.hashes(), None);
         let record = sign(&contents, &key, "acme", Purpose::Release).expect("a signature");
         fs::write(folder.join("SIGNATURE.json"), record).expect("it can be written");
         let mut trust = TrustStore::empty();
@@ -70,20 +70,31 @@ impl Machine {
         let store = Store::open(&self.data()).expect("a store");
         let installer = Installer {
             store: &store,
-            source: &Local { current_folder: folder.clone(), home: None, limits: Limits::PACKAGE },
+            source: &Local {
+                current_folder: folder.clone(),
+                home: None,
+                limits: PackageLimits::PACKAGE,
+            },
             catalogue: None,
             trust: &trust,
             now: Timestamp::from_unix(1_790_000_000),
-            leave: Leave { experimental: true, unsigned: false, replace_owner: false },
+            permissions: InstallPermissions {
+                experimental: true,
+                unsigned: false,
+                replace_owner: false,
+            },
             min_age: None,
         };
-        let wish = Wish {
+        let requirement = SkillRequirement {
             reference: Reference::Path(folder),
             only: BTreeSet::new(),
             chosen: None,
             origin: "the test".to_owned(),
         };
-        installer.apply(installer.plan(&[wish]).expect("a plan")).expect("it is installed");
+        installer
+            .store
+            .apply(&installer.plan(&[requirement]).expect("a plan"))
+            .expect("it is installed");
     }
 }
 

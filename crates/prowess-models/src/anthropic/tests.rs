@@ -1,27 +1,27 @@
-use prowess_core::{ModelRequest, Piece};
+use prowess_core::{ModelDelta, ModelRequest};
 use serde_json::{Value, json};
 
-use super::{Reader, body};
-use crate::dialect::{Progress, Without};
+use super::{AnthropicReader, body};
+use crate::dialect::{AnswerProgress, OmittedParts};
 use crate::openai::tests::conversation;
 use crate::sse::SseEvent;
 
 #[test]
-fn a_conversation_as_json() {
-    let whole = body("m", &conversation(), Without::default());
+fn writes_a_conversation_as_json() {
+    let whole = body("m", &conversation(), OmittedParts::default());
     insta::assert_snapshot!(format!("{whole:#}"));
 }
 
 #[test]
-fn a_number_of_tokens_is_always_there() {
-    let body = body("m", &ModelRequest::default(), Without::default());
+fn always_sends_a_token_limit() {
+    let body = body("m", &ModelRequest::default(), OmittedParts::default());
     assert_eq!(body["max_tokens"], super::USUAL_MAX_TOKENS);
     assert_eq!(body.get("temperature"), None);
 }
 
 #[test]
-fn parts_that_a_server_does_not_take_are_left_out() {
-    let without = Without { schema: true, temperature: true, ..Without::default() };
+fn omits_unsupported_parts() {
+    let without = OmittedParts { schema: true, temperature: true, ..OmittedParts::default() };
     let body = body("m", &conversation(), without);
     for name in ["output_config", "temperature"] {
         assert_eq!(body.get(name), None, "{name}");
@@ -30,8 +30,8 @@ fn parts_that_a_server_does_not_take_are_left_out() {
 
 /// The pieces of events, or the error.
 fn check(events: &[Value]) -> String {
-    let mut reader = Reader::default();
-    let mut progress = Progress::default();
+    let mut reader = AnthropicReader::default();
+    let mut progress = AnswerProgress::default();
     for event in events {
         let event = SseEvent { kind: String::new(), data: event.to_string() };
         if let Err(error) = reader.event(&event, &mut progress) {
@@ -39,16 +39,16 @@ fn check(events: &[Value]) -> String {
         }
     }
     let pieces = progress.pieces.iter().map(|piece| match piece {
-        Piece::Text(text) => format!("text {text}"),
-        Piece::ToolCall(call) => format!("call {} {} {}", call.id, call.name, call.arguments),
-        Piece::Usage(usage) => format!("usage {} {}", usage.input, usage.output),
-        Piece::End(stop) => format!("end {stop:?}"),
+        ModelDelta::Text(text) => format!("text {text}"),
+        ModelDelta::ToolCall(call) => format!("call {} {} {}", call.id, call.name, call.arguments),
+        ModelDelta::Usage(usage) => format!("usage {} {}", usage.input, usage.output),
+        ModelDelta::End(stop) => format!("end {stop:?}"),
     });
     pieces.collect::<Vec<_>>().join(", ")
 }
 
 #[test]
-fn events_become_pieces() {
+fn events_become_deltas() {
     let start = json!({ "type": "message_start", "message": { "usage": {
         "input_tokens": 3, "cache_read_input_tokens": 4, "output_tokens": 1,
     } } });
@@ -102,13 +102,13 @@ fn events_become_pieces() {
                 start,
                 json!({ "type": "error", "error": { "type": "overloaded_error", "message": "Overloaded" } }),
             ],
-            "Provider: the provider broke its answer off: Overloaded",
+            "Provider: the provider aborted its answer: Overloaded",
         ),
         (
             vec![
                 json!({ "type": "error", "error": { "type": "rate_limit_error", "message": "Slow down" } }),
             ],
-            "RateLimited { retry_after: None }: the provider broke its answer off: Slow down",
+            "RateLimited { retry_after: None }: the provider aborted its answer: Slow down",
         ),
     ] {
         assert_eq!(check(&events), wanted);
@@ -116,7 +116,7 @@ fn events_become_pieces() {
 }
 
 #[test]
-fn the_short_way_takes_plain_text_alone() {
+fn the_fast_path_only_accepts_plain_text() {
     let short = |data: &str| super::only_text(data);
     let text =
         r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}}"#;

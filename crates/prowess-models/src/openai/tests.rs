@@ -1,8 +1,8 @@
-use prowess_core::{Message, ModelRequest, Piece, ToolCall, ToolSpec};
+use prowess_core::{Message, ModelDelta, ModelRequest, ToolCall, ToolSpec};
 use serde_json::{Value, json};
 
-use super::{Reader, body, is_strict};
-use crate::dialect::{Progress, Without};
+use super::{OpenAiReader, body, is_strict};
+use crate::dialect::{AnswerProgress, OmittedParts};
 use crate::sse::SseEvent;
 
 fn call(id: &str, arguments: &str) -> ToolCall {
@@ -34,15 +34,15 @@ pub(crate) fn conversation() -> ModelRequest {
 }
 
 #[test]
-fn a_conversation_as_json() {
-    let whole = body("m", &conversation(), Without::default());
+fn writes_a_conversation_as_json() {
+    let whole = body("m", &conversation(), OmittedParts::default());
     insta::assert_snapshot!(format!("{whole:#}"));
 }
 
 #[test]
-fn parts_that_a_server_does_not_take_are_left_out() {
+fn omits_unsupported_parts() {
     let without =
-        Without { stream_options: true, schema: true, max_tokens: true, temperature: true };
+        OmittedParts { stream_options: true, schema: true, max_tokens: true, temperature: true };
     let body = body("m", &conversation(), without);
     for name in ["stream_options", "response_format", "max_tokens", "temperature"] {
         assert_eq!(body.get(name), None, "{name}");
@@ -51,7 +51,7 @@ fn parts_that_a_server_does_not_take_are_left_out() {
 }
 
 #[test]
-fn what_is_left_out_after_a_complaint() {
+fn chooses_a_part_to_omit_after_an_error() {
     let schema = ModelRequest { schema: None, ..conversation() };
     for (complaint, request, wanted) in [
         ("Unknown field: stream_options", &schema, Some("stream_options")),
@@ -66,12 +66,12 @@ fn what_is_left_out_after_a_complaint() {
         ("'response_format' is not supported", &schema, None),
         ("temperature has to be 1", &conversation(), None),
     ] {
-        let less = Without::default().after(complaint, request);
+        let less = OmittedParts::default().after(complaint, request);
         let left_out = less.map(|less| match less {
-            Without { stream_options: true, .. } => "stream_options",
-            Without { max_tokens: true, .. } => "max_tokens",
-            Without { schema: true, .. } => "schema",
-            Without { .. } => "nothing",
+            OmittedParts { stream_options: true, .. } => "stream_options",
+            OmittedParts { max_tokens: true, .. } => "max_tokens",
+            OmittedParts { schema: true, .. } => "schema",
+            OmittedParts { .. } => "nothing",
         });
         assert_eq!(left_out, wanted, "{complaint}");
         // What was left out already can't be left out again, so this ends.
@@ -105,8 +105,8 @@ fn only_closed_schemas_are_strict() {
 
 /// The pieces of chunks, or the error.
 fn check(deltas: &[Value]) -> String {
-    let mut reader = Reader::default();
-    let mut progress = Progress::default();
+    let mut reader = OpenAiReader::default();
+    let mut progress = AnswerProgress::default();
     for delta in deltas {
         let data = match delta {
             Value::String(text) => text.clone(),
@@ -118,16 +118,16 @@ fn check(deltas: &[Value]) -> String {
         }
     }
     let pieces = progress.pieces.iter().map(|piece| match piece {
-        Piece::Text(text) => format!("text {text}"),
-        Piece::ToolCall(call) => format!("call {} {} {}", call.id, call.name, call.arguments),
-        Piece::Usage(usage) => format!("usage {} {}", usage.input, usage.output),
-        Piece::End(stop) => format!("end {stop:?}"),
+        ModelDelta::Text(text) => format!("text {text}"),
+        ModelDelta::ToolCall(call) => format!("call {} {} {}", call.id, call.name, call.arguments),
+        ModelDelta::Usage(usage) => format!("usage {} {}", usage.input, usage.output),
+        ModelDelta::End(stop) => format!("end {stop:?}"),
     });
     pieces.collect::<Vec<_>>().join(", ")
 }
 
 #[test]
-fn chunks_become_pieces() {
+fn chunks_become_deltas() {
     let done = json!("[DONE]");
     let fragment = |fields: Value| json!({ "delta": { "tool_calls": [fields] } });
     let named = |index: Value, id: &str, arguments: Value| {
@@ -183,11 +183,11 @@ fn chunks_become_pieces() {
         (vec![json!({ "delta": {}, "finish_reason": "eos" }), done], "end Other(\"eos\")"),
         (
             vec![json!("{\"error\":{\"message\":\"out of memory\",\"code\":500}}")],
-            "Provider: the provider broke its answer off: out of memory",
+            "Provider: the provider aborted its answer: out of memory",
         ),
         (
             vec![json!("{\"error\":\"too much\"}")],
-            "Provider: the provider broke its answer off: too much",
+            "Provider: the provider aborted its answer: too much",
         ),
         (
             vec![json!("{")],
@@ -199,18 +199,18 @@ fn chunks_become_pieces() {
 }
 
 #[test]
-fn calls_have_a_bound() {
+fn the_number_of_calls_is_limited() {
     let call = |index: usize| {
         json!({ "delta": { "tool_calls": [
             { "index": index, "id": format!("c{index}"), "function": { "name": "look" } },
         ] } })
     };
     let calls: Vec<Value> = (0..=super::MOST_CALLS).map(call).collect();
-    assert_eq!(check(&calls), "Protocol: the model wants more than 256 calls");
+    assert_eq!(check(&calls), "Protocol: the model requested more than 256 tool calls");
 }
 
 #[test]
-fn the_short_way_takes_plain_text_alone() {
+fn the_fast_path_only_accepts_plain_text() {
     let short = |data: &str| super::only_text(data);
     let chunk = |delta: &str, rest: &str| {
         format!("{{\"id\":\"x\",\"choices\":[{{\"index\":0,\"delta\":{delta}{rest}}}]}}")

@@ -6,7 +6,7 @@ fn shown(url: Result<url::Url, String>) -> String {
 
 #[test]
 fn base_urls() {
-    let keys = "error: keys do not belong into it: use `key_env` or `key_file`";
+    let keys = "error: it must not contain a key: use `key_env` or `key_file`";
     for (text, wanted) in [
         ("http://127.0.0.1:8080", "http://127.0.0.1:8080/v1"),
         ("http://127.0.0.1:8080/", "http://127.0.0.1:8080/v1"),
@@ -16,17 +16,14 @@ fn base_urls() {
         ("https://user:secret@example.com/v1", keys),
         ("https://example.com/v1?key=secret", keys),
         ("example.com", "error: relative URL without a base"),
-        (
-            "ftp://example.com",
-            "error: it has to begin with `http://` or `https://` and name a host",
-        ),
+        ("ftp://example.com", "error: it must begin with `http://` or `https://` and name a host"),
     ] {
         assert_eq!(shown(base_url(text)), wanted, "{text}");
     }
 }
 
 #[test]
-fn hosts_of_ollama() {
+fn the_host_variable_of_ollama() {
     for (text, wanted) in [
         ("127.0.0.1", "http://127.0.0.1:11434/v1"),
         ("example.com:1234", "http://example.com:1234/v1"),
@@ -46,7 +43,7 @@ fn hosts_of_ollama() {
 }
 
 #[test]
-fn known_addresses_are_addresses_and_local_ones_are_here() {
+fn built_in_urls_are_valid_and_local_ones_are_loopback() {
     for known in &BUILT_IN {
         let url = base_url(known.base_url).expect("a known address");
         assert_eq!(url.as_str(), known.base_url);
@@ -55,7 +52,7 @@ fn known_addresses_are_addresses_and_local_ones_are_here() {
 }
 
 #[test]
-fn this_machine() {
+fn loopback_addresses() {
     for (text, wanted) in [
         ("http://127.8.8.8/v1", true),
         ("http://[::1]:5/v1", true),

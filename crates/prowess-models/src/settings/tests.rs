@@ -3,15 +3,15 @@ use std::path::Path;
 
 use prowess_core::ModelError;
 
-use super::{KeySource, Settings};
+use super::{KeySource, ModelSettings};
 
 fn variables(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
-/// What is chosen, on one line, or why nothing is.
+/// The choice on one line, or the error.
 fn check(wanted: Option<&str>, set: &[(&str, &str)], config: Option<&str>) -> String {
-    let settings = Settings::of(&variables(set), config, Path::new("/config"));
+    let settings = ModelSettings::of(&variables(set), config, Path::new("/config"));
     match settings.and_then(|settings| settings.choose(wanted)) {
         Ok(choice) => {
             let key = match &choice.provider.key {
@@ -59,7 +59,7 @@ fn a_model_is_chosen_by_argument_then_variable_then_file() {
 }
 
 #[test]
-fn addresses_and_keys_come_from_where_they_usually_do() {
+fn urls_and_keys_come_from_the_usual_variables_and_the_file() {
     let file = "\
         [providers.openai]\nkey_file = \"keys/openai\"\nomit = [\"temperature\"]\n\
         [providers.ollama]\nbase_url = \"http://10.0.0.2:11434\"\n\
@@ -87,7 +87,7 @@ fn addresses_and_keys_come_from_where_they_usually_do() {
 }
 
 #[test]
-fn what_is_not_configured_says_what_to_do() {
+fn errors_about_settings_have_advice() {
     let mut found = String::new();
     for (wanted, set, config) in [
         (None, &[][..], None),
@@ -120,11 +120,11 @@ fn what_is_not_configured_says_what_to_do() {
 }
 
 #[test]
-fn what_means_nothing_is_noted_and_other_tables_are_left_alone() {
+fn unknown_settings_are_reported_and_other_tables_are_ignored() {
     let file = "[knowledge]\nfolder = \"x\"\n[providers.openai]\nkey_fil = \"x\"\n";
-    let settings = Settings::of(&[], Some(file), Path::new("/config")).expect("it is TOML");
+    let settings = ModelSettings::of(&[], Some(file), Path::new("/config")).expect("it is TOML");
     assert_eq!(
         settings.notes,
-        ["`providers.openai.key_fil` in config.toml means nothing and is ignored"]
+        ["`providers.openai.key_fil` in config.toml is unknown and ignored"]
     );
 }

@@ -36,7 +36,7 @@ fn fields_lines_and_comments() {
 }
 
 #[test]
-fn a_line_without_end_is_refused() {
+fn rejects_an_endless_line() {
     let mut decoder = SseDecoder::default();
     let piece = vec![b'x'; LONGEST_EVENT];
     assert_eq!(decoder.push(&piece, |_| ()), Ok(()));
@@ -44,7 +44,7 @@ fn a_line_without_end_is_refused() {
 }
 
 #[test]
-fn an_event_of_too_many_lines_is_refused() {
+fn rejects_an_event_of_too_many_lines() {
     let mut decoder = SseDecoder::default();
     let line = format!("data: {}\n", "x".repeat(LONGEST_EVENT / 2));
     assert_eq!(decoder.push(line.as_bytes(), |_| ()), Ok(()));
@@ -54,7 +54,7 @@ fn an_event_of_too_many_lines_is_refused() {
 
 proptest! {
     #[test]
-    fn cuts_do_not_matter(
+    fn chunk_boundaries_do_not_matter(
         text in "((data|event|: ping|id):? ?[aä😀\u{feff}]{0,3}(\r\n|\n|\r)){0,12}(\n|\r\n)?",
         cuts in prop::collection::vec(0usize..200, 0..8),
     ) {

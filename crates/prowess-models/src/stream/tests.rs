@@ -9,11 +9,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_core::Stream as _;
 use http_body::{Body, Frame};
-use prowess_core::{ModelError, ModelErrorKind, Piece};
+use prowess_core::{ModelDelta, ModelError, ModelErrorKind};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::{AnswerStream, Key, Kind, Reading};
+use super::{AnswerStream, Key, ProviderKind, StreamSettings};
 use prowess_settings::KeySource;
 
 /// A body that a test fills.
@@ -37,9 +37,9 @@ fn answer() -> (mpsc::UnboundedSender<Bytes>, AnswerStream<Pipe>) {
 
 fn answer_with(key: Key) -> (mpsc::UnboundedSender<Bytes>, AnswerStream<Pipe>) {
     let (sender, receiver) = mpsc::unbounded_channel();
-    let reading = Reading {
+    let reading = StreamSettings {
         provider: "scripted".to_owned(),
-        kind: Kind::OpenAi,
+        kind: ProviderKind::OpenAi,
         key,
         first_token: Instant::now() + Duration::from_secs(100),
         first_token_limit: Duration::from_secs(100),
@@ -53,7 +53,7 @@ fn text(text: &str) -> Bytes {
     format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n").into()
 }
 
-async fn next(stream: &mut AnswerStream<Pipe>) -> Option<Result<Piece, ModelError>> {
+async fn next(stream: &mut AnswerStream<Pipe>) -> Option<Result<ModelDelta, ModelError>> {
     let mut stream = Pin::new(stream);
     poll_fn(|cx| stream.as_mut().poll_next(cx)).await
 }
@@ -63,7 +63,7 @@ async fn pause(seconds: u64) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn comments_do_not_move_the_time_of_the_first_token() {
+async fn comments_do_not_extend_the_first_token_timeout() {
     let (sender, mut stream) = answer();
     let pings = async {
         while sender.send(": ping\n\n".into()).is_ok() {
@@ -76,18 +76,18 @@ async fn comments_do_not_move_the_time_of_the_first_token() {
         result = stream.begin() => {
             let error = result.expect_err("there is no token");
             assert_eq!(error.kind, ModelErrorKind::TimedOut);
-            assert_eq!(error.message, "`scripted` gave no first token within 100s");
+            assert_eq!(error.message, "`scripted` sent no token within 100s");
         }
     }
     assert_eq!(begun.elapsed().as_secs(), 100);
 }
 
 #[tokio::test(start_paused = true)]
-async fn signs_of_life_count_after_the_first_token() {
+async fn comments_extend_the_timeout_after_the_first_token() {
     let (sender, mut stream) = answer();
     sender.send(text("a")).expect("the stream listens");
     stream.begin().await.expect("a token came");
-    assert_eq!(next(&mut stream).await, Some(Ok(Piece::Text("a".to_owned()))));
+    assert_eq!(next(&mut stream).await, Some(Ok(ModelDelta::Text("a".to_owned()))));
     let talk = async {
         for _ in 0..3 {
             pause(9).await;
@@ -97,41 +97,41 @@ async fn signs_of_life_count_after_the_first_token() {
         sender.send(text("b")).expect("the stream listens");
     };
     let (piece, ()) = tokio::join!(next(&mut stream), talk);
-    assert_eq!(piece, Some(Ok(Piece::Text("b".to_owned()))));
+    assert_eq!(piece, Some(Ok(ModelDelta::Text("b".to_owned()))));
     let silent = Instant::now();
     let error = next(&mut stream).await.expect("an error").expect_err("silence is one");
-    assert_eq!(error.message, "`scripted` said nothing for 10s and was given up");
+    assert_eq!(error.message, "`scripted` sent nothing for 10s");
     assert_eq!(silent.elapsed().as_secs(), 10);
     assert_eq!(next(&mut stream).await, None);
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_came_before_an_error_is_told_first() {
+async fn deltas_before_an_error_are_returned_first() {
     let (sender, mut stream) = answer();
     let mut packet = text("a").to_vec();
     packet.extend_from_slice(b"data: {\"error\":{\"message\":\"broken\"}}\n\n");
     sender.send(packet.into()).expect("the stream listens");
     stream.begin().await.expect("a token came with the error");
-    assert_eq!(next(&mut stream).await, Some(Ok(Piece::Text("a".to_owned()))));
+    assert_eq!(next(&mut stream).await, Some(Ok(ModelDelta::Text("a".to_owned()))));
     let error = next(&mut stream).await.expect("an error").expect_err("it broke");
-    assert_eq!(error.message, "the provider broke its answer off: broken");
+    assert_eq!(error.message, "the provider aborted its answer: broken");
     assert_eq!(next(&mut stream).await, None);
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_counts_after_the_end() {
+async fn data_after_the_end_is_ignored() {
     let (sender, mut stream) = answer();
     let mut packet = text("a").to_vec();
     packet.extend_from_slice(b"data: [DONE]\n\n");
     packet.extend_from_slice(&text("b"));
     sender.send(packet.into()).expect("the stream listens");
-    assert_eq!(next(&mut stream).await, Some(Ok(Piece::Text("a".to_owned()))));
-    assert!(matches!(next(&mut stream).await, Some(Ok(Piece::End(_)))));
+    assert_eq!(next(&mut stream).await, Some(Ok(ModelDelta::Text("a".to_owned()))));
+    assert!(matches!(next(&mut stream).await, Some(Ok(ModelDelta::End(_)))));
     assert_eq!(next(&mut stream).await, None);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_that_the_provider_repeats_is_not_shown() {
+async fn a_key_in_the_answer_is_redacted() {
     const KEY: &str = "sk-verysecret12345";
     /// The text of an answer that is sent in these pieces and then ends, properly or not.
     async fn shown(pieces: &[&str], end: &'static str) -> String {
@@ -147,8 +147,8 @@ async fn a_key_that_the_provider_repeats_is_not_shown() {
         let mut shown = String::new();
         while let Some(piece) = next(&mut stream).await {
             match piece {
-                Ok(Piece::Text(text)) => shown.push_str(&text),
-                Ok(Piece::End(_)) => shown.push_str(" END"),
+                Ok(ModelDelta::Text(text)) => shown.push_str(&text),
+                Ok(ModelDelta::End(_)) => shown.push_str(" END"),
                 Ok(other) => panic!("nothing else was sent: {other:?}"),
                 Err(_) => shown.push_str(" ERROR"),
             }

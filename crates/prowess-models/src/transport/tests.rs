@@ -27,12 +27,12 @@ fn built(keys: impl IntoIterator<Item = ClientKey>) -> usize {
 }
 
 #[test]
-fn the_same_settings_share_a_client() {
+fn equal_settings_share_a_client() {
     assert_eq!(built([key(1), key(1), key(1)]), 1);
 }
 
 #[test]
-fn other_settings_have_a_client_of_their_own() {
+fn different_settings_have_different_clients() {
     let proxy: url::Url = "http://user:password@127.0.0.1:8080".parse().expect("a URL");
     let behind = ClientKey { proxy: Some(proxy), ..key(1) };
     let except = ClientKey { no_proxy: Some("example.com".to_owned()), ..behind.clone() };
@@ -40,7 +40,7 @@ fn other_settings_have_a_client_of_their_own() {
 }
 
 #[test]
-fn the_client_that_was_not_used_for_the_longest_time_goes_first() {
+fn the_least_recently_used_client_is_dropped_first() {
     let most = MOST_CLIENTS as u64;
     // The first is used again before there are too many, so the second one goes.
     let keys = (0..most).chain([0, most, 0, 1]).map(key);

@@ -24,7 +24,7 @@ fn text_usage_and_end() {
 }
 
 #[test]
-fn calls_are_put_together() {
+fn tool_calls_are_assembled() {
     check(
         &Answer::text(["I look."])
             .call("c1", "look", ["{\"a\"", ":1", "}"])
@@ -36,7 +36,7 @@ fn calls_are_put_together() {
 }
 
 #[test]
-fn cuts_line_ends_and_comments_do_not_matter() {
+fn chunk_boundaries_line_endings_and_comments_do_not_matter() {
     let answer = Answer::text(["Grüße, 世界 😀"])
         .raw(": ping\n\n")
         .raw(": ping - 2026-11-15 10:00:00\n\n")
@@ -50,7 +50,7 @@ fn cuts_line_ends_and_comments_do_not_matter() {
 }
 
 #[test]
-fn a_length_is_told() {
+fn the_token_limit_is_reported() {
     for (dialect, word) in [("openai", "length"), ("anthropic", "max_tokens")] {
         let provider = ScriptedProvider::start(Answer::text(["a"]).usage(1, 1).stop(word));
         let said = run(all(&model(dialect, &provider), &request("Hi")));
@@ -75,7 +75,7 @@ fn temperature_and_tokens_reach_the_provider() {
 }
 
 #[test]
-fn paths_and_keys_are_those_of_the_dialect() {
+fn paths_and_key_headers_follow_the_api() {
     for (dialect, path, header, value) in [
         ("openai", "/v1/chat/completions", "authorization", format!("Bearer {KEY}")),
         ("anthropic", "/v1/messages", "x-api-key", KEY.to_owned()),
@@ -93,7 +93,7 @@ fn paths_and_keys_are_those_of_the_dialect() {
 }
 
 #[test]
-fn what_a_server_does_not_take_is_left_out_and_remembered() {
+fn unsupported_parts_are_omitted_and_remembered() {
     let refused =
         |text: &str| Reply::json(400, &json!({ "error": { "message": text, "type": "invalid" } }));
     let provider = ScriptedProvider::start(vec![

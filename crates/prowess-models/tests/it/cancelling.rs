@@ -1,6 +1,6 @@
 //! Whoever drops an answer, or the wait for one, ends the request at the provider.
 
-use prowess_core::{Model as _, Piece};
+use prowess_core::{Model as _, ModelDelta};
 use prowess_testkit::{Answer, Ending, ScriptedProvider};
 
 use crate::{DIALECTS, model, next, request, run};
@@ -13,7 +13,7 @@ fn dropping_an_answer_closes_the_connection() {
         run(async {
             let request = request("Hi");
             let mut stream = model.answer(&request).await.expect("an answer begins");
-            assert_eq!(next(&mut stream).await, Some(Ok(Piece::Text("first".to_owned()))));
+            assert_eq!(next(&mut stream).await, Some(Ok(ModelDelta::Text("first".to_owned()))));
             drop(stream);
             // The runtime goes on: it is not its end that closes the connection.
             let ended = tokio::task::spawn_blocking(move || provider.ending(0)).await;
@@ -48,7 +48,7 @@ fn dropping_the_wait_for_an_answer_closes_the_connection() {
 
 /// An answer is told piece by piece, as it comes.
 #[test]
-fn nothing_is_held_back() {
+fn deltas_arrive_without_delay() {
     for dialect in DIALECTS {
         let provider = ScriptedProvider::start(
             Answer::text(["a"]).gate("one").then("b").gate("two").then("c"),
@@ -58,7 +58,7 @@ fn nothing_is_held_back() {
             let request = request("Hi");
             let mut stream = model.answer(&request).await.expect("an answer begins");
             for (wanted, gate) in [("a", "one"), ("b", "two"), ("c", "")] {
-                assert_eq!(next(&mut stream).await, Some(Ok(Piece::Text(wanted.to_owned()))));
+                assert_eq!(next(&mut stream).await, Some(Ok(ModelDelta::Text(wanted.to_owned()))));
                 provider.open(gate);
             }
         });

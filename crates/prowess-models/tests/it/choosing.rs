@@ -24,7 +24,7 @@ fn check(config: Option<&[u8]>, wanted: Option<&str>, set: &[(&str, &str)]) -> S
 }
 
 #[test]
-fn a_model_is_what_was_chosen() {
+fn the_chosen_model_is_opened() {
     let file = b"model = \"ollama/llama3.2\"".as_slice();
     assert_eq!(check(Some(file), None, &[]), "ollama/llama3.2");
     assert_eq!(check(Some(file), Some("vllm/org/name"), &[]), "vllm/org/name");
@@ -32,7 +32,7 @@ fn a_model_is_what_was_chosen() {
 }
 
 #[test]
-fn nothing_chosen_says_what_to_do() {
+fn without_a_choice_the_error_has_advice() {
     insta::assert_snapshot!(check(None, None, &[]), @r#"
     NotConfigured: no model is chosen
       hint: choose a model, such as `ollama/NAME`
@@ -42,14 +42,14 @@ fn nothing_chosen_says_what_to_do() {
 }
 
 #[test]
-fn settings_that_can_not_be_read_are_told() {
+fn unreadable_settings_are_reported() {
     let long = vec![b'#'; (1 << 20) + 1];
     insta::assert_snapshot!(check(Some(&long), None, &[]), @"NotConfigured: cannot read `[CONFIG]/config.toml`: it is longer than 1 MiB");
     insta::assert_snapshot!(check(Some(b"\xff"), None, &[]), @"NotConfigured: cannot read `[CONFIG]/config.toml`: stream did not contain valid UTF-8");
 }
 
 #[test]
-fn a_folder_that_can_not_be_entered_is_told() {
+fn an_inaccessible_folder_is_reported() {
     // Whoever may do everything can enter it, and there is nothing to see.
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("config.toml");

@@ -1,7 +1,7 @@
 //! What servers say about their models.
 
 use prowess_core::{Model as _, ModelErrorKind, ModelFacts};
-use prowess_models::{Settings, find_local};
+use prowess_models::{ModelSettings, find_local};
 use prowess_testkit::{Reply, Script, ScriptedProvider};
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ fn list(entry: Value) -> (&'static str, Value) {
 }
 
 #[test]
-fn servers_say_it_in_their_own_ways() {
+fn reads_the_facts_of_different_servers() {
     // vLLM, a gateway, llama.cpp before and with `/props`, LM Studio, and servers that say nothing.
     check("vllm", &[list(json!({ "max_model_len": 32768 }))], Some(32768), None);
     check("work", &[list(json!({ "context_length": 200_000 }))], Some(200_000), None);
@@ -48,7 +48,7 @@ fn servers_say_it_in_their_own_ways() {
 }
 
 #[test]
-fn ollama_says_what_a_model_was_loaded_with() {
+fn reads_the_context_size_of_a_loaded_ollama_model() {
     let shown = |parameters: &str| {
         json!({
             "parameters": parameters,
@@ -72,7 +72,7 @@ fn ollama_says_what_a_model_was_loaded_with() {
 }
 
 #[test]
-fn the_model_is_named_when_ollama_is_asked() {
+fn the_ollama_request_names_the_model() {
     let provider = ScriptedProvider::start(Script::new([]));
     run(model("ollama", &provider).facts()).expect("facts");
     let asked = provider.requests();
@@ -81,14 +81,14 @@ fn the_model_is_named_when_ollama_is_asked() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_an_error() {
+fn an_unreachable_server_is_an_error() {
     let model = model_with("openai", "http://127.0.0.1:1", |_| ());
     let error = run(model.facts()).expect_err("nobody listens");
     assert_eq!(error.kind, ModelErrorKind::Unreachable);
 }
 
 #[test]
-fn servers_on_this_machine_are_found_and_others_are_not() {
+fn only_local_servers_are_discovered() {
     let (path, models) = list(json!({}));
     let ollama = ScriptedProvider::start(Script::new([]).page(path, Reply::json(200, &models)));
     let other = ScriptedProvider::start(Reply::bytes(200, "text/html", "<h1>a web site</h1>"));
@@ -101,7 +101,7 @@ fn servers_on_this_machine_are_found_and_others_are_not() {
         strict.url(),
     );
     let variables = vec![("OLLAMA_HOST".to_owned(), ollama.url().to_owned())];
-    let settings = Settings::of(&variables, Some(&config), std::path::Path::new("/nowhere"));
+    let settings = ModelSettings::of(&variables, Some(&config), std::path::Path::new("/nowhere"));
     let found = run(find_local(&settings.expect("settings"), &variables));
     let [found] = found.as_slice() else { panic!("{found:?}") };
     assert_eq!(found.provider, "ollama");

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use prowess_core::ModelErrorKind;
-use prowess_models::{RemoteModel, Settings, choose};
+use prowess_models::{ModelSettings, RemoteModel, choose};
 use prowess_testkit::{Answer, Reply, ScriptedProvider};
 use serde_json::json;
 
@@ -48,13 +48,13 @@ fn a_provider_that_repeats_the_key_is_not_quoted() {
 }
 
 #[test]
-fn a_key_too_short_to_be_looked_for_takes_the_text_with_it() {
+fn a_short_key_withholds_the_whole_text() {
     let reply = Reply::json(401, &json!({ "error": { "message": "bad key k9" } }));
     let provider = ScriptedProvider::start(reply);
     let mut set = variables(provider.url());
     set.retain(|(name, _)| name != "OPENAI_API_KEY");
     set.push(("OPENAI_API_KEY".to_owned(), "k9".to_owned()));
-    let settings = Settings::of(&set, None, Path::new("/nowhere")).expect("settings");
+    let settings = ModelSettings::of(&set, None, Path::new("/nowhere")).expect("settings");
     let choice = settings.choose(Some("openai/m")).expect("a choice");
     let model = RemoteModel::open(&choice, &set).expect("a model").with_retries(AT_ONCE);
     let said = run(all(&model, &request("Hi")));
@@ -63,10 +63,10 @@ fn a_key_too_short_to_be_looked_for_takes_the_text_with_it() {
 }
 
 #[test]
-fn nothing_that_can_be_printed_holds_a_key() {
+fn debug_output_contains_no_key() {
     let provider = ScriptedProvider::start(Answer::text(["a"]));
     let set = variables(provider.url());
-    let settings = Settings::of(&set, None, Path::new("/nowhere")).expect("settings");
+    let settings = ModelSettings::of(&set, None, Path::new("/nowhere")).expect("settings");
     let choice = settings.choose(Some("openai/m")).expect("a choice");
     let model = RemoteModel::open(&choice, &set).expect("a model");
     for shown in [format!("{settings:?}"), format!("{choice:?}"), format!("{model:?}")] {
@@ -118,14 +118,14 @@ fn a_key_file_that_others_can_read_is_refused() {
 }
 
 #[test]
-fn key_files_that_hold_no_key_are_refused() {
+fn invalid_key_files_are_refused() {
     let too_long = "x".repeat(20_000);
     for (content, wanted) in [
         ("", "is empty"),
         ("\n \n", "is empty"),
         (too_long.as_str(), "is too long to hold a key"),
-        ("two\nlines", "holds characters that no key has"),
-        ("schlüssel", "holds characters that no key has"),
+        ("two\nlines", "contains invalid characters"),
+        ("schlüssel", "contains invalid characters"),
     ] {
         let folder = folder(0o600, content, "http://127.0.0.1:1");
         let error = choose(None, &[], folder.path()).err().expect("it is refused");
@@ -138,11 +138,11 @@ fn key_files_that_hold_no_key_are_refused() {
 }
 
 #[test]
-fn a_missing_key_is_told_before_anything_is_sent() {
+fn a_missing_key_is_reported_before_sending() {
     let error = choose(Some("openai/m"), &[], Path::new("/nowhere")).err().expect("no key");
-    insta::assert_snapshot!(told(&error), @r"
-    Unauthorized: `openai` wants a key, and `OPENAI_API_KEY` is not set
+    insta::assert_snapshot!(told(&error), @"
+    Unauthorized: `openai` requires a key, but `OPENAI_API_KEY` is not set
       hint: set `OPENAI_API_KEY`
-      hint: or name a file: `[providers.openai]` with `key_file` in config.toml
+      hint: or set `key_file` in `[providers.openai]` of config.toml
     ");
 }

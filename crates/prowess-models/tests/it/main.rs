@@ -13,8 +13,8 @@ use std::future::poll_fn;
 use std::path::Path;
 use std::time::Duration;
 
-use prowess_core::{Message, Model as _, ModelError, ModelRequest, ModelStream, Piece};
-use prowess_models::{Provider, RemoteModel, Retries, Settings};
+use prowess_core::{Message, Model as _, ModelDelta, ModelError, ModelRequest, ModelStream};
+use prowess_models::{ModelSettings, Provider, RemoteModel, RetryPolicy};
 use prowess_testkit::ScriptedProvider;
 
 /// The key of every test. No text that anybody sees may hold it.
@@ -24,7 +24,7 @@ const KEY: &str = "sk-test-5d41402abc4b2a76";
 const DIALECTS: [&str; 2] = ["openai", "anthropic"];
 
 /// Retries without pauses: what is tested is whether there is one, and how long it is has a test of its own.
-const AT_ONCE: Retries = Retries {
+const AT_ONCE: RetryPolicy = RetryPolicy {
     attempts: 3,
     pause: Duration::ZERO,
     short_pause: Duration::ZERO,
@@ -46,7 +46,7 @@ fn variables(url: &str) -> Vec<(String, String)> {
 /// A model of the scripted provider; `change` may turn the provider's knobs.
 fn model_with(dialect: &str, url: &str, change: impl FnOnce(&mut Provider)) -> RemoteModel {
     let variables = variables(url);
-    let settings = Settings::of(&variables, None, Path::new("/nowhere")).expect("settings");
+    let settings = ModelSettings::of(&variables, None, Path::new("/nowhere")).expect("settings");
     let mut choice = settings.choose(Some(&format!("{dialect}/m"))).expect("a known provider");
     change(&mut choice.provider);
     RemoteModel::open(&choice, &variables).expect("a model").with_retries(AT_ONCE)
@@ -60,7 +60,7 @@ fn request(text: &str) -> ModelRequest {
     ModelRequest { messages: vec![Message::User(text.to_owned())], ..ModelRequest::default() }
 }
 
-async fn next(stream: &mut ModelStream) -> Option<Result<Piece, ModelError>> {
+async fn next(stream: &mut ModelStream) -> Option<Result<ModelDelta, ModelError>> {
     poll_fn(|cx| stream.as_mut().poll_next(cx)).await
 }
 
@@ -73,12 +73,12 @@ async fn all(model: &RemoteModel, request: &ModelRequest) -> String {
     let mut lines = Vec::new();
     while let Some(piece) = next(&mut stream).await {
         lines.push(match piece {
-            Ok(Piece::Text(text)) => format!("text {text:?}"),
-            Ok(Piece::ToolCall(call)) => {
+            Ok(ModelDelta::Text(text)) => format!("text {text:?}"),
+            Ok(ModelDelta::ToolCall(call)) => {
                 format!("call {} {} {}", call.id, call.name, call.arguments)
             }
-            Ok(Piece::Usage(usage)) => format!("usage {} {}", usage.input, usage.output),
-            Ok(Piece::End(stop)) => format!("end {stop:?}"),
+            Ok(ModelDelta::Usage(usage)) => format!("usage {} {}", usage.input, usage.output),
+            Ok(ModelDelta::End(stop)) => format!("end {stop:?}"),
             Err(error) => told(&error),
         });
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use prowess_models::{RemoteModel, Retries, Settings};
+use prowess_models::{ModelSettings, RemoteModel, RetryPolicy};
 use prowess_testkit::{Answer, ScriptedProvider};
 
 use crate::{AT_ONCE, all, request, run};
@@ -14,12 +14,12 @@ fn check(base_url: &str, set: &[(&str, &str)]) -> String {
     for (name, value) in set {
         variables.push(((*name).to_owned(), value.replace("[PROXY]", proxy.url())));
     }
-    let settings = Settings::of(&variables, None, Path::new("/nowhere")).expect("settings");
+    let settings = ModelSettings::of(&variables, None, Path::new("/nowhere")).expect("settings");
     let choice = settings.choose(Some("openai/m")).expect("a choice");
     match RemoteModel::open(&choice, &variables) {
         Err(error) => return error.message,
         Ok(model) => {
-            run(all(&model.with_retries(Retries { attempts: 1, ..AT_ONCE }), &request("Hi")))
+            run(all(&model.with_retries(RetryPolicy { attempts: 1, ..AT_ONCE }), &request("Hi")))
         }
     };
     match proxy.requests().first() {
@@ -29,7 +29,7 @@ fn check(base_url: &str, set: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn requests_go_through_the_proxy_that_is_meant() {
+fn requests_use_the_configured_proxy() {
     // Names that nobody has: whoever does not go through the proxy fails at once.
     let plain = "http://llm.invalid/v1";
     let asked = "POST http://llm.invalid/v1/chat/completions";
@@ -47,8 +47,8 @@ fn requests_go_through_the_proxy_that_is_meant() {
         ("https://llm.invalid/v1", &[("HTTP_PROXY", "[PROXY]")], "not asked"),
         ("http://127.0.0.1:1/v1", &[("HTTP_PROXY", "[PROXY]")], "not asked"),
         ("http://localhost:1/v1", &[("ALL_PROXY", "[PROXY]")], "not asked"),
-        (plain, &[("HTTP_PROXY", "u:pass-word@::")], "`HTTP_PROXY` is no proxy that can be used"),
-        (plain, &[("HTTP_PROXY", "socks5://h")], "`HTTP_PROXY` is no proxy that can be used"),
+        (plain, &[("HTTP_PROXY", "u:pass-word@::")], "`HTTP_PROXY` is not a valid proxy"),
+        (plain, &[("HTTP_PROXY", "socks5://h")], "`HTTP_PROXY` is not a valid proxy"),
     ] {
         assert_eq!(check(base_url, set), wanted, "{base_url} {set:?}");
     }

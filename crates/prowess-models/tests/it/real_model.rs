@@ -2,7 +2,7 @@
 //!
 //! The model is a very small one, so the questions are too. It takes no chances: its temperature is zero.
 
-use prowess_core::{Message, Model, ModelRequest, Piece, Stop, Usage};
+use prowess_core::{Message, Model, ModelDelta, ModelRequest, StopReason, Usage};
 use prowess_models::choose;
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ struct Said {
     text: String,
     pieces: usize,
     usage: Option<Usage>,
-    end: Option<Stop>,
+    end: Option<StopReason>,
 }
 
 /// The server, or nothing and a word about it.
@@ -48,13 +48,13 @@ fn said_by(model: &dyn Model, request: &ModelRequest) -> Said {
         let mut said = Said { text: String::new(), pieces: 0, usage: None, end: None };
         while let Some(piece) = next(&mut stream).await {
             match piece.expect("a whole answer") {
-                Piece::Text(more) => {
+                ModelDelta::Text(more) => {
                     said.text.push_str(&more);
                     said.pieces += 1;
                 }
-                Piece::Usage(usage) => said.usage = Some(usage),
-                Piece::End(stop) => said.end = Some(stop),
-                Piece::ToolCall(call) => panic!("no tools were offered: {call:?}"),
+                ModelDelta::Usage(usage) => said.usage = Some(usage),
+                ModelDelta::End(stop) => said.end = Some(stop),
+                ModelDelta::ToolCall(call) => panic!("no tools were offered: {call:?}"),
             }
         }
         said
@@ -72,33 +72,37 @@ fn question(system: &str, text: &str) -> ModelRequest {
 }
 
 #[test]
-fn it_answers_in_both_dialects() {
+fn it_answers_over_both_apis() {
     let Some(url) = server() else { return };
     for dialect in DIALECTS {
         let request = question(PLAIN, "What is the capital of France?");
         let said = ask(dialect, &url, &request);
         assert!(said.text.contains("Paris"), "{dialect}: {}", said.text);
         assert!(said.pieces > 1, "{dialect}: the answer came in one piece");
-        assert!(matches!(said.end, Some(Stop::Done | Stop::Length)), "{dialect}: {:?}", said.end);
+        assert!(
+            matches!(said.end, Some(StopReason::Done | StopReason::Length)),
+            "{dialect}: {:?}",
+            said.end
+        );
         let usage = said.usage.expect("the server counts");
         assert!(usage.input > 10 && (1..=32).contains(&usage.output), "{dialect}: {usage:?}");
     }
 }
 
 #[test]
-fn it_stops_where_it_is_told_to() {
+fn it_respects_the_token_limit() {
     let Some(url) = server() else { return };
     for dialect in DIALECTS {
         let request = ModelRequest { max_tokens: Some(3), ..question("Talk.", "Tell a story.") };
         let said = ask(dialect, &url, &request);
-        assert_eq!(said.end, Some(Stop::Length), "{dialect}: {}", said.text);
+        assert_eq!(said.end, Some(StopReason::Length), "{dialect}: {}", said.text);
         assert_eq!(said.usage.map(|usage| usage.output), Some(3), "{dialect}");
     }
 }
 
 /// Connections are kept for the next request, but not for the next runtime.
 #[test]
-fn one_model_is_asked_from_several_runtimes() {
+fn a_model_works_from_several_runtimes() {
     let Some(url) = server() else { return };
     let model = model("openai", &url);
     let request = ModelRequest { max_tokens: Some(2), ..question(PLAIN, "Say yes.") };
@@ -108,7 +112,7 @@ fn one_model_is_asked_from_several_runtimes() {
 }
 
 #[test]
-fn it_answers_in_a_shape() {
+fn it_answers_in_a_schema() {
     let Some(url) = server() else { return };
     let schema = json!({
         "type": "object", "properties": { "city": { "type": "string" } },
@@ -124,7 +128,7 @@ fn it_answers_in_a_shape() {
 }
 
 #[test]
-fn it_knows_what_stands_only_in_the_prompt() {
+fn it_uses_the_context_of_the_prompt() {
     let Some(url) = server() else { return };
     let grounded = format!(
         "{PLAIN}\n\nAnswer the user's request based on the provided context. If the context doesn't \
@@ -141,7 +145,7 @@ fn it_knows_what_stands_only_in_the_prompt() {
 }
 
 #[test]
-fn it_says_what_it_is() {
+fn it_reports_facts() {
     let Some(url) = server() else { return };
     let facts = run(async { model("openai", &url).facts().await }).expect("facts");
     assert_eq!((facts.context, facts.parameters), (Some(2048), Some(134_515_008)));

@@ -45,7 +45,7 @@ fn digests_are_read_as_they_are_written() {
     assert_eq!(digest.to_string().parse(), Ok(digest));
     let upper = digest.to_string().to_uppercase();
     for text in ["", "2cf2", &upper] {
-        assert_eq!(text.parse::<Sha256Digest>(), Err(DigestError), "{text}");
+        assert_eq!(text.parse::<Sha256Digest>(), Err(InvalidDigest), "{text}");
     }
 }
 

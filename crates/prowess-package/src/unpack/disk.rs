@@ -4,7 +4,7 @@ use std::io::{self, Read, Seek};
 
 use prowess_files::folder::Folder;
 
-use super::{Sink, UnpackError, UnpackOptions, Unpacked, unpack};
+use super::{UnpackError, UnpackOptions, UnpackSink, Unpacked, unpack};
 use crate::path::PackagePath;
 use crate::tree::Tree;
 
@@ -62,7 +62,7 @@ impl FolderSink {
     }
 }
 
-impl Sink for FolderSink {
+impl UnpackSink for FolderSink {
     fn file(
         &mut self,
         path: &PackagePath,

@@ -6,12 +6,12 @@ use std::io::{self, Read};
 
 use prowess_format::ReadOptions;
 
-use super::{Sink, UnpackError, UnpackOptions, Unpacked};
-use crate::content::{MANIFEST, Role, role_of, role_of_folder, stays_executable};
+use super::{UnpackError, UnpackOptions, UnpackSink, Unpacked};
+use crate::content::{FileRole, MANIFEST, role_of, role_of_folder, stays_executable};
 use crate::digest::{FileHasher, FileHashes};
 use crate::name::SkillName;
 use crate::path::{PackagePath, fold};
-use crate::tree::{Guard, TreeError};
+use crate::tree::{TreeChecker, TreeError};
 
 /// Maximum size of a manifest in bytes; the longest of 2,291 published ones has 128 kB.
 const MOST_MANIFEST_BYTES: usize = 1 << 20;
@@ -27,9 +27,9 @@ pub(super) fn is_too_dense(packed: u64, unpacked: u64) -> bool {
 }
 
 pub(super) struct Intake<'a> {
-    sink: &'a mut dyn Sink,
+    sink: &'a mut dyn UnpackSink,
     pub(super) options: &'a UnpackOptions<'a>,
-    guard: Guard<'a>,
+    guard: TreeChecker<'a>,
     entries: usize,
     hashes: FileHashes,
     /// Manifests at the root and one folder below it. Only the text of the first of each is kept:
@@ -38,8 +38,8 @@ pub(super) struct Intake<'a> {
 }
 
 impl<'a> Intake<'a> {
-    pub(super) fn new(sink: &'a mut dyn Sink, options: &'a UnpackOptions<'a>) -> Self {
-        let guard = Guard::new(&options.limits);
+    pub(super) fn new(sink: &'a mut dyn UnpackSink, options: &'a UnpackOptions<'a>) -> Self {
+        let guard = TreeChecker::new(&options.limits);
         Self {
             sink,
             options,
@@ -93,7 +93,7 @@ impl<'a> Intake<'a> {
             kept: self.keeps_text(&path).then(Vec::new),
             failure: None,
         };
-        if role == Role::Sidecar {
+        if role == FileRole::Sidecar {
             // R25: read, because it may be damaged, and discarded.
             return io::copy(&mut metered, &mut io::sink())
                 .map(drop)
@@ -225,11 +225,11 @@ fn is_manifest_place(path: &PackagePath) -> bool {
     path.file_name() == MANIFEST && path.parts().count() <= 2
 }
 
-fn refuse(role: Role, path: &PackagePath) -> Result<(), UnpackError> {
+fn refuse(role: FileRole, path: &PackagePath) -> Result<(), UnpackError> {
     let problem = match role {
-        Role::Content | Role::Sidecar => return Ok(()),
-        Role::Litter => "files of version control, caches and systems are not part of a skill",
-        Role::Hidden => "hidden files are not part of a skill",
+        FileRole::Content | FileRole::Sidecar => return Ok(()),
+        FileRole::Litter => "files of version control, caches and systems are not part of a skill",
+        FileRole::Hidden => "hidden files are not part of a skill",
     };
     Err(UnpackError::Entry { path: path.as_str().to_owned(), problem })
 }
@@ -288,7 +288,7 @@ impl Read for Metered<'_> {
 
 /// A problem of the archive, wrapped in an I/O error.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Deception {
+pub(super) enum ArchiveProblem {
     #[error("{0}")]
     Malformed(&'static str),
     #[error("too dense")]
@@ -298,15 +298,15 @@ pub(super) enum Deception {
 }
 
 pub(super) fn deception(problem: &'static str) -> io::Error {
-    io::Error::other(Deception::Malformed(problem))
+    io::Error::other(ArchiveProblem::Malformed(problem))
 }
 
 /// Unwraps a problem of the archive from an I/O error.
 pub(super) fn archive_error(error: io::Error) -> UnpackError {
-    match error.get_ref().and_then(|inner| inner.downcast_ref::<Deception>()) {
-        Some(Deception::Malformed(problem)) => UnpackError::Malformed(problem),
-        Some(Deception::TooDense(most)) => UnpackError::TooDense { most: *most },
-        Some(Deception::TooLarge(most)) => UnpackError::ArchiveTooLarge { most: *most },
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<ArchiveProblem>()) {
+        Some(ArchiveProblem::Malformed(problem)) => UnpackError::Malformed(problem),
+        Some(ArchiveProblem::TooDense(most)) => UnpackError::TooDense { most: *most },
+        Some(ArchiveProblem::TooLarge(most)) => UnpackError::ArchiveTooLarge { most: *most },
         None => match error.kind() {
             io::ErrorKind::UnexpectedEof => UnpackError::Malformed("it ends too early"),
             io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use flate2::bufread::GzDecoder;
 
 use super::UnpackError;
-use super::intake::{Deception, Intake, MOST_RATIO, archive_error, deception, is_too_dense};
+use super::intake::{ArchiveProblem, Intake, MOST_RATIO, archive_error, deception, is_too_dense};
 use crate::tar_format::{BLOCK, Fields, TypeFlag, read as read_header};
 
 /// Maximum size of the PAX records of an entry, in bytes. A path has a few hundred bytes, times and
@@ -226,7 +226,7 @@ impl<R: Read> Read for Counted<R> {
         let count = self.inner.read(buffer)?;
         self.count.set(self.count.get() + count as u64);
         if self.count.get() > self.most {
-            return Err(io::Error::other(Deception::TooLarge(self.most)));
+            return Err(io::Error::other(ArchiveProblem::TooLarge(self.most)));
         }
         Ok(count)
     }
@@ -244,7 +244,7 @@ impl<R: Read> Read for Stream<R> {
         let count = self.decoder.read(buffer)?;
         self.unpacked += count as u64;
         if is_too_dense(self.packed.get(), self.unpacked) {
-            return Err(io::Error::other(Deception::TooDense(MOST_RATIO)));
+            return Err(io::Error::other(ArchiveProblem::TooDense(MOST_RATIO)));
         }
         if count == 0 && !buffer.is_empty() && self.decoder.header().is_none() {
             return Err(deception("its compressed data can't be read"));

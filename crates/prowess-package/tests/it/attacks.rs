@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use insta::assert_snapshot;
 use prowess_files::folder::Folder;
-use prowess_package::limits::Limits;
+use prowess_package::limits::PackageLimits;
 use prowess_package::unpack::{UnpackError, UnpackOptions, unpack_to_folder, unpack_to_memory};
 use prowess_testkit::archives::{
     MANIFEST, TarEntry, ZipEntry, bomb, entry, extra, file, gz, link, manifest, pax, tar, tar_body,
@@ -15,7 +15,7 @@ use prowess_testkit::archives::{
 use prowess_testkit::{listing, temporary};
 
 /// As many entries as a test makes quickly.
-const LIMITS: Limits = Limits { entries: 50, ..Limits::PACKAGE };
+const LIMITS: PackageLimits = PackageLimits { entries: 50, ..PackageLimits::PACKAGE };
 const OPTIONS: UnpackOptions<'static> = UnpackOptions { limits: LIMITS, name: None };
 
 /// Unpacks below a folder, and says where the skill is.
@@ -382,7 +382,7 @@ fn the_skill_is_the_one_that_was_asked_for() {
     let other = "other".parse().unwrap();
     let archive = tar_gz(&[]);
     let ask = |name, archive: &[u8]| {
-        let options = UnpackOptions { limits: Limits::PACKAGE, name: Some(name) };
+        let options = UnpackOptions { limits: PackageLimits::PACKAGE, name: Some(name) };
         unpack_to_memory(Cursor::new(archive), &options).map(|(unpacked, _)| unpacked.name)
     };
     assert_eq!(ask(&demo, &archive).unwrap(), demo);
@@ -411,7 +411,7 @@ impl<R: Seek> Seek for Meter<R> {
 /// Attack registry-B3: a bomb is left as soon as a bound is passed, and no file of it is larger than the bound.
 #[test]
 fn bombs_stop_at_the_bound() {
-    let limits = Limits { bytes: 1 << 18, file_bytes: 1 << 17, ..Limits::PACKAGE };
+    let limits = PackageLimits { bytes: 1 << 18, file_bytes: 1 << 17, ..PackageLimits::PACKAGE };
     let options = UnpackOptions { limits, name: None };
     // Incompressible, so that what was read tells what was unpacked.
     let mut state = 1u32;
@@ -435,7 +435,7 @@ fn bombs_stop_at_the_bound() {
     let error = unpack_to_memory(Cursor::new(larger), &options).unwrap_err();
     assert!(error.to_string().contains("`f` has more than 131072 bytes"), "{error}");
 
-    let small = Limits { archive_bytes: 1_000, ..Limits::PACKAGE };
+    let small = PackageLimits { archive_bytes: 1_000, ..PackageLimits::PACKAGE };
     let options = UnpackOptions { limits: small, name: None };
     for archive in [archive, zip(&[ZipEntry { method: 0, ..zipped("a", &noise) }])] {
         let error = unpack_to_memory(Cursor::new(archive), &options).unwrap_err();

@@ -6,7 +6,7 @@ use std::io::{Cursor, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use prowess_package::limits::Limits;
+use prowess_package::limits::PackageLimits;
 use prowess_package::pack::pack;
 use prowess_package::tree::{Tree, TreeFile};
 use prowess_package::unpack::{UnpackOptions, unpack_to_memory};
@@ -15,7 +15,8 @@ use prowess_testkit::archives::{
 };
 use prowess_testkit::temporary;
 
-const OPTIONS: UnpackOptions<'static> = UnpackOptions { limits: Limits::PACKAGE, name: None };
+const OPTIONS: UnpackOptions<'static> =
+    UnpackOptions { limits: PackageLimits::PACKAGE, name: None };
 
 /// Files with their content in hexadecimal.
 type Listing = BTreeMap<String, String>;
@@ -210,7 +211,7 @@ fn sample() -> Tree {
     let files = files.map(|(path, bytes)| {
         (path.parse().expect("a path"), TreeFile { bytes: bytes.to_vec(), executable: true })
     });
-    Tree::from_files(files, &Limits::PACKAGE).expect("a tree")
+    Tree::from_files(files, &PackageLimits::PACKAGE).expect("a tree")
 }
 
 #[test]

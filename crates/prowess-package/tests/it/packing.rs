@@ -8,14 +8,15 @@ use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
 use prowess_package::digest::{Sha256Digest, content_digest};
-use prowess_package::limits::Limits;
+use prowess_package::limits::PackageLimits;
 use prowess_package::pack::pack;
 use prowess_package::tree::{Tree, TreeFile};
 use prowess_package::unpack::{UnpackOptions, unpack_to_memory};
 use prowess_testkit::archives::MANIFEST;
 use prowess_testkit::temporary;
 
-const OPTIONS: UnpackOptions<'static> = UnpackOptions { limits: Limits::PACKAGE, name: None };
+const OPTIONS: UnpackOptions<'static> =
+    UnpackOptions { limits: PackageLimits::PACKAGE, name: None };
 
 /// Files with the modes that they have on disk.
 const FILES: [(&str, &str, u32); 5] = [
@@ -41,7 +42,7 @@ fn write(folder: &Path, files: &[(&str, &str, u32)]) {
 fn the_same_files_give_the_same_bytes() {
     let first = temporary();
     write(first.path(), &FILES);
-    let archive = pack(&Tree::read(first.path(), &Limits::PACKAGE).unwrap().tree);
+    let archive = pack(&Tree::read(first.path(), &PackageLimits::PACKAGE).unwrap().tree);
 
     let second = temporary();
     let mut reversed = FILES;
@@ -63,7 +64,7 @@ fn the_same_files_give_the_same_bytes() {
         // Another owner, where the test may change it.
         let _ = std::os::unix::fs::chown(second.path().join(path), Some(12_345), Some(54_321));
     }
-    let read = Tree::read(second.path(), &Limits::PACKAGE).unwrap();
+    let read = Tree::read(second.path(), &PackageLimits::PACKAGE).unwrap();
     assert_eq!(read.left_out, [".DS_Store", ".git"]);
     assert_eq!(pack(&read.tree), archive);
 
@@ -91,7 +92,7 @@ fn the_executable_bit_is_kept_for_scripts_only() {
             ("start", "#!/bin/sh\n", 0o755),
         ],
     );
-    let archive = pack(&Tree::read(folder.path(), &Limits::PACKAGE).unwrap().tree);
+    let archive = pack(&Tree::read(folder.path(), &PackageLimits::PACKAGE).unwrap().tree);
     let (_, tree) = unpack_to_memory(Cursor::new(archive), &OPTIONS).unwrap();
     let executable: Vec<&str> =
         tree.files().filter(|(_, file)| file.executable).map(|(path, _)| path.as_str()).collect();
@@ -116,9 +117,9 @@ proptest! {
             .collect();
         files.push(("SKILL.md".parse().unwrap(), TreeFile { bytes: MANIFEST.to_vec(), executable: false }));
         // Twins and paths that are too long are another test's business.
-        let Ok(tree) = Tree::from_files(files.clone(), &Limits::PACKAGE) else { return Ok(()) };
+        let Ok(tree) = Tree::from_files(files.clone(), &PackageLimits::PACKAGE) else { return Ok(()) };
         files.reverse();
-        let turned = Tree::from_files(files, &Limits::PACKAGE).unwrap();
+        let turned = Tree::from_files(files, &PackageLimits::PACKAGE).unwrap();
         let archive = pack(&tree);
         prop_assert_eq!(&archive, &pack(&turned));
         let (unpacked, again) = unpack_to_memory(Cursor::new(archive), &OPTIONS).unwrap();

@@ -5,13 +5,13 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use insta::assert_snapshot;
-use prowess_package::limits::Limits;
+use prowess_package::limits::PackageLimits;
 use prowess_package::tree::{Tree, hash_installed};
 use prowess_testkit::archives::MANIFEST;
 use prowess_testkit::temporary;
 
 /// A folder with a manifest and these files, read as an author's.
-fn read(files: &[(&str, &str)], limits: &Limits, prepare: impl FnOnce(&Path)) -> String {
+fn read(files: &[(&str, &str)], limits: &PackageLimits, prepare: impl FnOnce(&Path)) -> String {
     let folder = temporary();
     fs::write(folder.path().join("SKILL.md"), MANIFEST).expect("written");
     for (path, text) in files {
@@ -30,7 +30,7 @@ fn read(files: &[(&str, &str)], limits: &Limits, prepare: impl FnOnce(&Path)) ->
 }
 
 fn check(files: &[(&str, &str)]) -> String {
-    read(files, &Limits::PACKAGE, |_| {})
+    read(files, &PackageLimits::PACKAGE, |_| {})
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn litter_is_left_out_and_hidden_files_are_refused() {
 /// NEG-15
 #[test]
 fn links_and_devices_are_not_followed() {
-    let with = |prepare: &dyn Fn(&Path)| read(&[("a.md", "x")], &Limits::PACKAGE, prepare);
+    let with = |prepare: &dyn Fn(&Path)| read(&[("a.md", "x")], &PackageLimits::PACKAGE, prepare);
     assert_snapshot!(with(&|folder| symlink("/etc/passwd", folder.join("secret")).unwrap()), @"`secret` is a symbolic link; replace it with the file itself, or add it to `.skillignore`");
     assert_snapshot!(with(&|folder| symlink("/etc", folder.join("etc")).unwrap()), @"`etc` is a symbolic link; replace it with the file itself, or add it to `.skillignore`");
     assert_snapshot!(with(&|folder| symlink("a.md", folder.join("b.md")).unwrap()), @"`b.md` is a symbolic link; replace it with the file itself, or add it to `.skillignore`");
@@ -74,10 +74,10 @@ fn names_that_differ_between_systems_are_refused() {
     assert!(check(&[("caf\u{e9}", "x"), ("cafe\u{301}", "x")]).contains("collide on file systems"));
     assert_snapshot!(check(&[("a\nb", "x")]), @"the path `a b` has a control or invisible character; rename it");
     assert_snapshot!(check(&[("docs/con.md", "x")]), @"the path `docs/con.md` has a part that is a device name on Windows; rename it");
-    assert_snapshot!(read(&[], &Limits::PACKAGE, |folder| {
+    assert_snapshot!(read(&[], &PackageLimits::PACKAGE, |folder| {
         fs::rename(folder.join("SKILL.md"), folder.join("Skill.md")).unwrap();
     }), @"there is no `SKILL.md`, but `Skill.md`; rename it");
-    assert_snapshot!(read(&[], &Limits::PACKAGE, |folder| {
+    assert_snapshot!(read(&[], &PackageLimits::PACKAGE, |folder| {
         fs::remove_file(folder.join("SKILL.md")).unwrap();
     }), @"there is no `SKILL.md`");
     let deep = vec!["d"; 40].join("/");
@@ -86,7 +86,7 @@ fn names_that_differ_between_systems_are_refused() {
 
 #[test]
 fn bounds_are_kept() {
-    let limits = Limits { entries: 3, bytes: 2_000, file_bytes: 1_200, archive_bytes: 0 };
+    let limits = PackageLimits { entries: 3, bytes: 2_000, file_bytes: 1_200, archive_bytes: 0 };
     let large = "x".repeat(1_201);
     let fine = "x".repeat(1_100);
     assert_snapshot!(read(&[("a", "x"), ("b", "x")], &limits, |_| {}), @"SKILL.md a b; left out:");
@@ -101,7 +101,7 @@ fn everything_in_an_installed_skill_counts() {
     let folder = temporary();
     fs::write(folder.path().join("SKILL.md"), MANIFEST).unwrap();
     let paths = || -> Vec<String> {
-        let hashes = hash_installed(folder.path(), &Limits::PACKAGE).unwrap();
+        let hashes = hash_installed(folder.path(), &PackageLimits::PACKAGE).unwrap();
         hashes.keys().map(ToString::to_string).collect()
     };
     assert_eq!(paths(), ["SKILL.md"]);
@@ -112,5 +112,5 @@ fn everything_in_an_installed_skill_counts() {
     fs::write(folder.path().join(".env"), "evil").unwrap();
     assert_eq!(paths(), [".env", "SKILL.md", "__pycache__/tools.pyc"]);
     symlink("/etc/passwd", folder.path().join("link")).unwrap();
-    assert!(hash_installed(folder.path(), &Limits::PACKAGE).is_err());
+    assert!(hash_installed(folder.path(), &PackageLimits::PACKAGE).is_err());
 }

@@ -4,9 +4,9 @@ use std::fmt;
 use std::net::IpAddr;
 
 /// Maximum length of a name, in bytes (RFC 1035 §2.3.4).
-const LONGEST_NAME: usize = 253;
+const MAX_NAME_BYTES: usize = 253;
 /// Maximum length of a label, in bytes (RFC 1035 §2.3.4).
-const LONGEST_LABEL: usize = 63;
+const MAX_LABEL_BYTES: usize = 63;
 /// The ports of a grant without a port.
 const USUAL_PORTS: [u16; 2] = [80, 443];
 
@@ -98,14 +98,14 @@ impl HostName {
                 let name = name.strip_suffix('.').unwrap_or(&name);
                 let label = |label: &str| {
                     !label.is_empty()
-                        && label.len() <= LONGEST_LABEL
+                        && label.len() <= MAX_LABEL_BYTES
                         && label.bytes().all(|byte| {
                             byte.is_ascii_lowercase()
                                 || byte.is_ascii_digit()
                                 || matches!(byte, b'-' | b'_')
                         })
                 };
-                let valid = name.len() <= LONGEST_NAME && name.split('.').all(label);
+                let valid = name.len() <= MAX_NAME_BYTES && name.split('.').all(label);
                 if valid { Ok(Self::Domain(name.to_owned())) } else { Err(invalid()) }
             }
         }

@@ -6,12 +6,12 @@
 
 use std::fmt;
 
-use crate::places::{Protected, SECRET_PLACES};
+use crate::protected_places::{Protected, SECRET_PLACES};
 
 /// Maximum length of a pattern in bytes: the longest path that Linux accepts.
-const LONGEST: usize = 4096;
+const MAX_BYTES: usize = 4096;
 /// Maximum number of patterns that braces may expand to.
-const MOST_ALTERNATIVES: usize = 64;
+const MAX_ALTERNATIVES: usize = 64;
 
 /// Where a path begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -47,7 +47,7 @@ pub enum PathError {
     #[error("the path is empty")]
     Empty,
     /// Longer than a path can be.
-    #[error("the path is longer than {LONGEST} bytes")]
+    #[error("the path is longer than {MAX_BYTES} bytes")]
     TooLong,
     /// A control character, NUL included.
     #[error("the path contains a control character")]
@@ -74,7 +74,7 @@ pub enum PathError {
     PartialDoubleStar(String),
     /// `{a,b` or far too many alternatives.
     #[error(
-        "the braces in `{0}` are not closed, are nested, or expand to more than {MOST_ALTERNATIVES} paths"
+        "the braces in `{0}` are not closed, are nested, or expand to more than {MAX_ALTERNATIVES} paths"
     )]
     Braces(String),
 }
@@ -107,7 +107,7 @@ impl PathPattern {
     /// Parses the patterns of a scope; braces expand to several.
     pub fn parse_all(text: &str) -> Result<Vec<Self>, PathError> {
         let text = text.trim();
-        if text.len() > LONGEST {
+        if text.len() > MAX_BYTES {
             return Err(PathError::TooLong);
         }
         alternatives(text)?.iter().map(|text| Self::parse(text)).collect()
@@ -119,7 +119,7 @@ impl PathPattern {
         if text.is_empty() {
             return Err(PathError::Empty);
         }
-        if text.len() > LONGEST {
+        if text.len() > MAX_BYTES {
             return Err(PathError::TooLong);
         }
         if text.chars().any(char::is_control) {
@@ -342,7 +342,7 @@ fn alternatives(text: &str) -> Result<Vec<String>, PathError> {
             return Err(error());
         }
         let choices: Vec<&str> = choices.split(',').collect();
-        if done.len() * choices.len() > MOST_ALTERNATIVES {
+        if done.len() * choices.len() > MAX_ALTERNATIVES {
             return Err(error());
         }
         done = done

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// Maximum length of a name or path, in bytes.
-const LONGEST: usize = 4096;
+const MAX_BYTES: usize = 4096;
 
 /// Programs that run arbitrary code: a grant for one of them says little about what will happen.
 const INTERPRETERS: &[&str] = &[
@@ -79,7 +79,7 @@ impl Program {
         if text.is_empty() {
             return Err(ProgramError::Empty);
         }
-        if text.len() > LONGEST || !text.chars().all(is_program_character) {
+        if text.len() > MAX_BYTES || !text.chars().all(is_program_character) {
             return Err(ProgramError::Invalid(text.to_owned()));
         }
         if !text.contains('/') {
@@ -109,7 +109,7 @@ impl Program {
         if parts.contains(&"..") {
             return Err(ProgramError::Outside(text.to_owned()));
         }
-        if parts.is_empty() || text.len() > LONGEST || text.chars().any(char::is_control) {
+        if parts.is_empty() || text.len() > MAX_BYTES || text.chars().any(char::is_control) {
             return Err(ProgramError::Invalid(text.to_owned()));
         }
         Ok(Self::Own(parts.join("/")))

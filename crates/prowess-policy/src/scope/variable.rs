@@ -4,12 +4,13 @@
 use std::fmt;
 
 /// Maximum length of a name, in bytes.
-const LONGEST: usize = 256;
+const MAX_BYTES: usize = 256;
 
 /// Variables that a child process always inherits (GIB §5.2).
 const INHERITED: &[&str] = &["PATH", "HOME", "USER", "LANG", "TERM"];
 
-/// Variables that decide what a program loads, runs or talks to, and the ones set by the runtime. Attack sandbox-F02: a skill can not ask for them.
+/// Variables that control what a program loads, runs or connects to, and those set by the runtime.
+/// A skill can't request them (attack sandbox-F02).
 const CONTROL: &[&str] = &[
     "ALL_PROXY",
     "BASH_ENV",
@@ -125,7 +126,7 @@ impl VariableName {
     /// Parses a name.
     pub fn parse(text: &str) -> Result<Self, VariableError> {
         let text = text.trim();
-        let valid = text.len() <= LONGEST
+        let valid = text.len() <= MAX_BYTES
             && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
             && text.bytes().next().is_some_and(|first| !first.is_ascii_digit());
         if !valid {

@@ -1,9 +1,9 @@
-//! When an approval counts, and what voids it.
+//! When an approval is valid, and what voids it.
 
 use insta::assert_snapshot;
 use prowess_format::skill::Skill;
 use prowess_policy::{
-    Answer, Approval, Approvals, Decision, Digest, FileHashes, Origin, ProgramPin, Project,
+    Approval, ApprovalAnswer, Approvals, Decision, Digest, FileHashes, Origin, ProgramPin, Project,
     Remember, Tier, grants,
 };
 
@@ -12,7 +12,7 @@ use crate::{Run, command_skill, explained, python_skill, shown, skill};
 fn approved(run: &Run, skill: &Skill, remember: Remember) -> Approval {
     let decision = run.decide(skill);
     let Decision::Ask(question) = decision else { panic!("{decision:?}") };
-    let allowed = question.approve(Answer { remember, at: 100 });
+    let allowed = question.approve(ApprovalAnswer { remember, at: 100 });
     allowed.approval().expect("the answer is remembered").clone()
 }
 
@@ -20,7 +20,7 @@ fn pin(path: &str, sha256: &str) -> ProgramPin {
     ProgramPin { path: path.to_owned(), sha256: sha256.to_owned() }
 }
 
-/// What changed, as the question says it; `runs` when nothing did.
+/// The change that a question reports, or `runs` if nothing changed.
 fn outcome(run: &Run, skill: &Skill) -> String {
     match run.decide(skill) {
         Decision::Allow(_) => "runs".to_owned(),
@@ -31,7 +31,7 @@ fn outcome(run: &Run, skill: &Skill) -> String {
     }
 }
 
-/// GIB-6.3-3, and stronger: the digest is over all files, so a changed script asks again too.
+/// GIB-6.3-3. Stricter than required: the digest is over all files, so a changed script asks again too.
 #[test]
 fn a_change_of_the_files_voids_the_approval() {
     let skill = command_skill("", "./scripts/x.sh");
@@ -87,7 +87,7 @@ fn the_changed_file_is_named() {
         run.files = files;
         assert_eq!(outcome(&run, &skill), format!("{expected}{since}"));
     }
-    // Another skill of that name is no change of this one.
+    // A skill of the same name in another folder is not a change of this one.
     run.folder = "/elsewhere/demo";
     assert_eq!(
         outcome(&run, &skill),
@@ -96,7 +96,7 @@ fn the_changed_file_is_named() {
 }
 
 #[test]
-fn an_approval_counts_in_the_folder_that_its_grants_reach_into() {
+fn an_approval_of_relative_grants_is_valid_in_its_folder_only() {
     // (permissions, tier, another folder, at home)
     for (permission, elsewhere) in [
         ("filesystem:write:./**", "you approved it on 1970-01-01 in /work/a, not in this folder"),
@@ -125,7 +125,7 @@ fn an_approval_counts_in_the_folder_that_its_grants_reach_into() {
 }
 
 #[test]
-fn a_record_without_a_folder_asks_once_more() {
+fn an_approval_without_a_folder_asks_again() {
     let skill = python_skill(&["filesystem:write:./**"]);
     let mut run = Run::new(Tier::Experimental, Origin::Local);
     let new = approved(&run, &skill, Remember::Tool);
@@ -186,9 +186,9 @@ fn wider_grants_void_the_approval_and_narrower_ones_do_not() {
     }
 }
 
-/// R52: `filesystem:write` means the working directory while a skill is experimental and the machine once it is signed.
+/// R52: `filesystem:write` means the working directory if a skill is experimental, and the whole machine if it is signed.
 #[test]
-fn an_approval_from_a_lower_tier_does_not_stretch() {
+fn an_approval_at_a_lower_tier_does_not_cover_a_higher_one() {
     let skill = python_skill(&["filesystem:write"]);
     let mut run = Run::new(Tier::Experimental, Origin::Local);
     run.approvals = Approvals::new(vec![approved(&run, &skill, Remember::Tool)]);
@@ -203,7 +203,7 @@ fn an_approval_from_a_lower_tier_does_not_stretch() {
 const TWO_TOOLS: &str = "---\nname: two\nversion: 1.0.0\ndescription: Two\nmodes: [Global]\n---\n\n### one\n\nOne.\n\n#### Command\n\n```bash\ngit status\n```\n\n### two\n\nTwo.\n\n#### Command\n\n```bash\nnpm test\n```\n";
 
 #[test]
-fn an_approval_is_for_a_tool_or_for_all_of_them() {
+fn an_approval_is_for_one_tool_or_for_the_whole_skill() {
     let skill = skill(TWO_TOOLS);
     let mut run = Run::new(Tier::Experimental, Origin::Local);
     let mut turned = skill.clone();
@@ -219,7 +219,7 @@ fn an_approval_is_for_a_tool_or_for_all_of_them() {
 #[test]
 fn an_approval_of_the_whole_skill_pins_all_its_programs() {
     let skill = skill(TWO_TOOLS);
-    let request = prowess_policy::Request::of(
+    let request = prowess_policy::RunRequest::of(
         &skill,
         "demo",
         "one",
@@ -237,7 +237,7 @@ fn an_approval_of_the_whole_skill_pins_all_its_programs() {
         prowess_policy::Mode::Global,
     );
     let Decision::Ask(question) = decision else { panic!("{decision:?}") };
-    let allowed = question.approve(Answer { remember: Remember::Skill, at: 1 });
+    let allowed = question.approve(ApprovalAnswer { remember: Remember::Skill, at: 1 });
     assert_eq!(
         allowed.approval().expect("remembered").pins,
         [pin("/usr/bin/git", "aa"), pin("/usr/bin/npm", "bb")]
@@ -269,7 +269,7 @@ fn approvals_are_replaced_and_revoked() {
         removed.iter().map(|record| record.given_at).collect::<Vec<_>>()
     };
     assert_eq!(revoked("other", None), [] as [u64; 0]);
-    // An approval of the whole skill would leave the tool allowed.
+    // An approval of the whole skill would still allow the tool.
     assert_eq!(revoked("demo", Some("a")), [2, 4]);
     assert_eq!(revoked("demo", None), [3]);
     assert_eq!(approvals.records(), []);

@@ -1,19 +1,21 @@
-//! Who is asked what (GIB §6.2, §6.3, R32, R53).
+//! The questions that requests raise (GIB §6.2, §6.3, R32, R53).
 
 use insta::assert_snapshot;
 use prowess_format::skill::Skill;
-use prowess_policy::{Answer, Approvals, Decision, GrantEffect, Origin, Remember, Tier, grants};
+use prowess_policy::{
+    ApprovalAnswer, Approvals, Decision, GrantEffect, Origin, Remember, Tier, grants,
+};
 
 use crate::{Run, command_skill, explained, granted, python_skill, shown, skill};
 
-/// The decision before anything was approved, and the one after a person has approved the tool.
+/// The decision before anything was approved, and the one after the user has approved the tool.
 fn check(skill: &Skill, tier: Tier, origin: Origin) -> String {
     let mut run = Run::new(tier, origin);
     let first = run.decide(skill);
     let shown_first = shown(&first);
     let Decision::Ask(question) = first else { return shown_first };
     let banner = if question.has_banner() { " (banner)" } else { "" };
-    let allowed = question.approve(Answer { remember: Remember::Tool, at: 7 });
+    let allowed = question.approve(ApprovalAnswer { remember: Remember::Tool, at: 7 });
     run.approvals = Approvals::new(allowed.approval().cloned().into_iter().collect());
     format!("{shown_first}{banner}\nthen {}", shown(&run.decide(skill)))
 }
@@ -31,7 +33,7 @@ fn bundled_runs_local_asks_once_downloaded_asks_always() {
     asks: UnsignedDownload every time no --yes; FirstUse; Permission shell:execute:git (banner)
     then asks: UnsignedDownload every time no --yes
     ");
-    // R32: verified and read-only runs, wherever it came from.
+    // R32: a verified read-only skill runs without asking, whatever its origin.
     assert_snapshot!(check(&read_only, Tier::Verified, Origin::Downloaded), @"runs");
     assert_snapshot!(check(&read_only, Tier::Community, Origin::Downloaded), @"
     asks: FirstUse; Permission shell:execute:git
@@ -50,7 +52,7 @@ fn bundled_runs_local_asks_once_downloaded_asks_always() {
 
 /// GIB-6.3-2: after approval the flags decide, and `always_ask` asks even when read-only.
 #[test]
-fn always_ask_asks_whatever_was_approved() {
+fn always_ask_asks_before_every_run() {
     let both = command_skill("read_only: true\nalways_ask: true", "git status");
     assert_snapshot!(check(&both, Tier::Verified, Origin::Bundled), @"
     asks: AlwaysAsk every time
@@ -72,7 +74,7 @@ fn always_ask_asks_whatever_was_approved() {
     ");
 }
 
-/// R53: `network: true` is a wish, also of a bundled read-only skill.
+/// R53: `network: true` asks, even for a bundled read-only skill.
 #[test]
 fn the_network_flag_asks() {
     let skill = command_skill("read_only: true\nnetwork: true", "curl x");
@@ -86,9 +88,9 @@ fn the_network_flag_asks() {
     ");
 }
 
-/// R31: a signature says who wrote it, the secret is still the user's.
+/// R31: a signature proves the author, but the secret is the user's.
 #[test]
-fn secrets_are_asked_for_at_every_tier() {
+fn access_to_secrets_asks_at_every_tier() {
     for (permission, expected) in [
         ("env:read:BRAVE_API_KEY", "SecretVariable env:read:BRAVE_API_KEY"),
         ("filesystem:read:~/.ssh/config", "SecretFiles filesystem:read:~/.ssh/config no --yes"),
@@ -112,9 +114,9 @@ fn secrets_are_asked_for_at_every_tier() {
     }
 }
 
-/// What `--yes` answers and what it does not; the table of docs/design/policy.md.
+/// The questions that `--yes` answers; see the table of docs/design/policy.md.
 #[test]
-fn some_questions_can_not_be_answered_in_advance() {
+fn some_questions_cannot_be_answered_in_advance() {
     for (permission, at_experimental, at_community) in [
         ("filesystem:read:./data/**", true, true),
         ("filesystem:write:./data/**", true, true),
@@ -143,9 +145,9 @@ fn some_questions_can_not_be_answered_in_advance() {
     }
 }
 
-/// A yes in advance is for one run and leaves nothing behind.
+/// An approval in advance covers one run only.
 #[test]
-fn a_yes_in_advance_is_not_remembered() {
+fn an_approval_in_advance_is_not_remembered() {
     let decision = Run::new(Tier::Experimental, Origin::Local)
         .decide(&command_skill("always_ask: true", "git status"));
     let Decision::Ask(question) = decision else { panic!("{decision:?}") };
@@ -175,7 +177,7 @@ fn an_experimental_desktop_skill_asks_every_time() {
     ");
 }
 
-/// GAIA §8.3: handlers are experimental whatever vouches for them.
+/// GAIA §8.3: handlers are experimental, whatever their signature.
 #[test]
 fn handlers_are_always_experimental() {
     let text = "---\nname: a\nclaw_version: 1.0.0\ndescription: A\nactions:\n  - name: go\n    handler: ./go.py\nsecurity_tier: verified\n---\nBody\n";
@@ -184,9 +186,9 @@ fn handlers_are_always_experimental() {
     assert_eq!(question.spec().tier, Tier::Experimental);
 }
 
-/// GIB §5.1: outside a repository the working directory is the home, and `./` is judged as that.
+/// GIB §5.1: outside a repository the working directory is the home directory, and `./` is treated as `~/`.
 #[test]
-fn in_the_home_the_working_directory_is_the_home() {
+fn a_run_in_the_home_directory_treats_relative_grants_as_home_grants() {
     let mut run = Run::new(Tier::Experimental, Origin::Local);
     run.in_home = true;
     assert_snapshot!(shown(&run.decide(&command_skill("read_only: true", "ls"))), @"asks: FirstUse; Permission shell:execute:ls; Permission filesystem:read:~/**");
@@ -196,7 +198,7 @@ fn in_the_home_the_working_directory_is_the_home() {
 }
 
 #[test]
-fn what_can_not_be_granted_is_refused() {
+fn requests_that_cannot_be_granted_are_denied() {
     let run = Run::new(Tier::Verified, Origin::Bundled);
     assert_snapshot!(shown(&run.decide(&python_skill(&["network:read:*.com"]))), @"refused: `network:read:*.com` can't be granted: `*.com` covers names that anyone can register: name the host");
     assert_snapshot!(shown(&run.decide(&command_skill("", "../x"))), @"refused: `../x` can't be granted: `../x` is outside the skill's directory");
@@ -205,7 +207,7 @@ fn what_can_not_be_granted_is_refused() {
     assert_snapshot!(shown(&run.decide(&skill)), @"refused: it starts `git`, although it declares that it does not");
 }
 
-/// A tool gets the programs of its own command, not those of its neighbours.
+/// A tool gets the programs of its own command, and not those of other tools.
 #[test]
 fn each_tool_has_its_own_programs() {
     let text = "---\nname: two\nversion: 1.0.0\ndescription: Two\nmodes: [Global]\nread_only: true\n---\n\n### one\n\nOne.\n\n#### Command\n\n```bash\ngit status\n```\n\n### two\n\nTwo.\n\n#### Command\n\n```bash\nnpm test\n```\n";
@@ -222,9 +224,9 @@ fn each_tool_has_its_own_programs() {
     assert_eq!(programs, ["git"]);
 }
 
-/// GIB §5.3: 1 to 300 seconds, 30 when nothing is said; R21: 5 seconds of grace.
+/// GIB §5.3: 1 to 300 seconds, 30 by default; R21: a grace period of 5 seconds.
 #[test]
-fn time_limits_stay_in_their_range() {
+fn timeouts_are_clamped_to_the_allowed_range() {
     for (line, expected) in [
         ("", 30),
         ("timeout: 10", 10),
@@ -239,9 +241,9 @@ fn time_limits_stay_in_their_range() {
     }
 }
 
-/// The proxy dials no address of this machine or its neighbours, so nobody is asked about a grant of one.
+/// The proxy never connects to this machine or its local network, so the user is not asked about such a grant.
 #[test]
-fn the_own_machine_is_refused_before_anybody_is_asked() {
+fn grants_for_the_local_machine_are_denied_without_a_question() {
     for (permission, refused) in [
         ("network:read:localhost:11434", true),
         ("network:write:api.localhost", true),
@@ -263,21 +265,21 @@ fn the_own_machine_is_refused_before_anybody_is_asked() {
 }
 
 #[test]
-fn what_is_declared_and_implied_asks_once_and_is_kept_once() {
+fn a_grant_that_is_declared_and_implied_asks_once_and_is_stored_once() {
     let skill = command_skill("read_only: true", "git log");
     let both = grants::of(&skill).with(granted("shell:execute:git"));
     let decision = Run::new(Tier::Experimental, Origin::Local).decide_with(&skill, &both);
     assert_eq!(shown(&decision), "asks: FirstUse; Permission shell:execute:git");
     let Decision::Ask(question) = decision else { panic!("it asks") };
     assert_eq!(question.grants().len(), 3, "one is declared, one implied");
-    let allowed = question.approve(Answer { remember: Remember::Tool, at: 0 });
+    let allowed = question.approve(ApprovalAnswer { remember: Remember::Tool, at: 0 });
     let approval = allowed.approval().expect("it is remembered");
     assert_eq!(approval.grants, ["shell:execute:git", "filesystem:read:./**"]);
 }
 
-/// What a machine does not open is not asked about, not approved, and not given.
+/// Unavailable grants are not asked about, not approved and not given.
 #[test]
-fn what_comes_to_nothing_is_no_part_of_the_decision() {
+fn unavailable_grants_are_not_part_of_the_decision() {
     let skill = python_skill(&["filesystem:write:~/bin", "filesystem:write:~/.ssh/**"]);
     let run = Run::new(Tier::Experimental, Origin::Local);
     let here = |grant: &prowess_policy::Grant| match grant.to_string().as_str() {
@@ -285,7 +287,7 @@ fn what_comes_to_nothing_is_no_part_of_the_decision() {
         _ => GrantEffect::Never("it is never opened".to_owned()),
     };
     let decision = run.decide_on(&skill, &here);
-    // A read grant is left of the one, and nothing of the other, which `--yes` would not answer.
+    // One grant is available for reading only, the other not at all; `--yes` could not answer the latter.
     assert_snapshot!(shown(&decision), @"asks: FirstUse");
     assert_snapshot!(explained(&decision), @"
     `demo/run` asks before it runs
@@ -293,8 +295,8 @@ fn what_comes_to_nothing_is_no_part_of_the_decision() {
     the skill is /skills/demo
     the working directory is /work/a
     may read files at ~/bin, because the skill declares `filesystem:write:~/bin`
-    may change nothing by `filesystem:write:~/bin`: it is on your PATH
-    gets nothing from `filesystem:write:~/.ssh/**`: it is never opened
+    gets only read access from `filesystem:write:~/bin`: it is on your PATH
+    gets no access from `filesystem:write:~/.ssh/**`: it is never opened
     may not use the network
     may not run other programs
     may not control mouse, keyboard or screen
@@ -305,10 +307,10 @@ fn what_comes_to_nothing_is_no_part_of_the_decision() {
     asks, because you have not approved it yet
     ");
     let Decision::Ask(question) = decision else { panic!("it asks") };
-    let allowed = question.approve(Answer { remember: Remember::Tool, at: 0 });
+    let allowed = question.approve(ApprovalAnswer { remember: Remember::Tool, at: 0 });
     assert!(allowed.spec().write.is_empty());
     assert_eq!(allowed.spec().read.len(), 1);
-    // Elsewhere the same skill gets what it asks for, so it asks there.
+    // On another machine the same skill gets what it requests, so it asks there.
     let approvals = Approvals::new(vec![allowed.approval().expect("it is kept").clone()]);
     let run = Run { approvals, ..run };
     assert!(matches!(run.decide_on(&skill, &here), Decision::Allow(_)));

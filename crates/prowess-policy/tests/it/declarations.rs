@@ -1,4 +1,4 @@
-//! What each dialect's way of declaring becomes.
+//! How the declarations of each dialect become grants.
 
 use insta::assert_snapshot;
 use prowess_format::skill::Skill;
@@ -36,9 +36,9 @@ fn gaia_lists_permissions() {
     ");
 }
 
-/// R15, SRT §4.7: `["*"]` is any host, `[]` none; globs read and write.
+/// R15, SRT §4.7: `["*"]` is any host, `[]` none; path patterns grant reading and writing.
 #[test]
-fn skillrt_has_a_map() {
+fn skillrt_declares_a_map_of_permissions() {
     let text = |network: &str| {
         format!(
             "---\nname: a\nversion: 1.0.0\ndescription: A\nruntime: {{type: markdown-skill}}\npermissions:\n  network: {network}\n  filesystem: [\"./src/**\"]\n  env: [GITHUB_TOKEN]\ndependencies: {{mcp-servers: [github], tools: [curl]}}\n---\nBody\n"
@@ -66,7 +66,7 @@ fn skillrt_has_a_map() {
     ");
 }
 
-/// GIB §5.1, R53: programs of commands, each for its own tool; the working directory; the flag.
+/// GIB §5.1, R53: the program of each command, for its own tool; the working directory; the network flag.
 #[test]
 fn gibberish_has_commands_and_flags() {
     assert_snapshot!(listed(&skill_of("gibberish/8.1/git/SKILL.md")), @"
@@ -98,7 +98,7 @@ fn tool_packs_are_like_commands() {
 }
 
 #[test]
-fn a_tool_pack_can_not_set_what_programs_load() {
+fn a_tool_pack_cannot_set_control_variables() {
     let text = r#"{"name": "x", "description": "X", "command": {"program": "echo", "env": {"LD_PRELOAD": "/tmp/x.so", "COLOR": "1"}}}"#;
     let options = prowess_format::ReadOptions {
         form: prowess_format::document::Form::Json,
@@ -126,7 +126,7 @@ fn openclaw_requires_programs_and_variables() {
     assert_snapshot!(listed(&skill(older)), @"network:write:* (the skill declares that it needs the network)");
 }
 
-/// R16: `allowed-tools` never widens.
+/// R16: `allowed-tools` grants nothing.
 #[test]
 fn claude_code_and_the_open_standard_grant_nothing() {
     let text =
@@ -136,14 +136,14 @@ fn claude_code_and_the_open_standard_grant_nothing() {
 }
 
 #[test]
-fn none_wins_over_every_other_wish_of_the_domain() {
+fn none_overrides_every_other_request_for_the_domain() {
     let skill = python_skill(&["network:none", "network:read:a.com", "mcp:connect:x"]);
     assert_eq!(listed(&skill), "mcp:connect:x (declared: `mcp:connect:x`)");
 }
 
-/// What the author declares for files and the network replaces what would be implied there.
+/// Declarations for files and the network replace the implied grants of these domains.
 #[test]
-fn a_declaration_replaces_what_is_implied() {
+fn declared_permissions_replace_implied_ones() {
     let mut skill = command_skill("network: true", "ls data");
     skill.permissions =
         python_skill(&["filesystem:read:./data/**", "network:read:a.com"]).permissions;
@@ -155,7 +155,7 @@ fn a_declaration_replaces_what_is_implied() {
 }
 
 #[test]
-fn refusals_say_what_and_why() {
+fn refusals_name_the_request_and_the_reason() {
     let skill = python_skill(&["network:read:*.github.io", "filesystem:write:../x"]);
     assert_snapshot!(listed(&skill), @"
     `network:read:*.github.io` can't be granted: `*.github.io` covers names that anyone can register: name the host
@@ -165,7 +165,7 @@ fn refusals_say_what_and_why() {
     filesystem:write:./** [run] (commands run in the working directory)
     `../../bin/x` can't be granted: `../../bin/x` is outside the skill's directory
     ");
-    // A server called `*` would be every server once an approval is read back.
+    // A server named `*` would mean every server when the approval is parsed again.
     let text = "---\nname: a\nversion: 1.0.0\ndescription: A\nruntime: {type: markdown-skill}\ndependencies: {mcp-servers: [\"*\", \"a,b\"]}\n---\nBody\n";
     assert_snapshot!(listed(&crate::skill(text)), @"
     `*` can't be granted: `*` is not a name

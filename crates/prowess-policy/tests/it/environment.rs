@@ -1,8 +1,8 @@
-//! The environment of a child (GIB §5.2, R31).
+//! The environment of a child process (GIB §5.2, R31).
 
 use insta::assert_snapshot;
-use prowess_policy::environment::{EnvironmentSources, Injected, filter};
-use prowess_policy::{Answer, Decision, Mode, Origin, Remember, Tier};
+use prowess_policy::environment::{EnvironmentSources, InjectedVariables, filter};
+use prowess_policy::{ApprovalAnswer, Decision, Mode, Origin, Remember, Tier};
 
 use crate::{Run, python_skill};
 
@@ -38,29 +38,29 @@ const PARENT: &[(&str, &str)] = &[
     ("BASH_FUNC_x%%", "hidden"),
 ];
 
-/// What the child of a skill with these permissions gets, after the user has said yes to all of them.
+/// The environment of a skill with these permissions, after the user has approved all of them.
 fn check(permissions: &[&str], set_by_tool: &[(&str, &str)]) -> String {
     let owned = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
         pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
     };
     let decision = Run::new(Tier::Community, Origin::Local).decide(&python_skill(permissions));
     let Decision::Ask(question) = decision else { panic!("{decision:?}") };
-    let allowed = question.approve(Answer { remember: Remember::Once, at: 0 });
+    let allowed = question.approve(ApprovalAnswer { remember: Remember::Once, at: 0 });
     let environment = filter(&EnvironmentSources {
         parent: &owned(PARENT),
         granted: &allowed.spec().variables,
         runtime_keys: &["ANTHROPIC_API_KEY"],
         set_by_tool: &owned(set_by_tool),
-        injected: Injected { skill_name: "demo", skill_dir: "/skill", mode: Mode::Dev },
+        injected: InjectedVariables { skill_name: "demo", skill_dir: "/skill", mode: Mode::Dev },
     });
     let variables = environment.variables.iter().map(|(name, value)| format!("{name}={value}"));
     let withheld = environment.withheld.iter().map(|one| format!("- {} {:?}", one.name, one.why));
     variables.chain(withheld).collect::<Vec<_>>().join("\n")
 }
 
-/// GIB-5.2-1, GIB-5.2-3: the allowlist and the injected variables, and nothing else.
+/// GIB-5.2-1, GIB-5.2-3: only the allowlist and the injected variables.
 #[test]
-fn a_child_gets_the_allowlist_and_what_is_injected() {
+fn a_child_gets_the_allowlist_and_the_injected_variables() {
     assert_snapshot!(check(&["mcp:none"], &[]), @"
     GIBBERISH_MODE=Dev
     GIBBERISH_SKILL_DIR=/skill
@@ -77,7 +77,7 @@ fn a_child_gets_the_allowlist_and_what_is_injected() {
     ");
 }
 
-/// GIB-5.2-2: a secret passes when the skill declares it and the user grants it (R31), and only that one.
+/// GIB-5.2-2: a secret is passed if the skill declares it and the user grants it (R31).
 #[test]
 fn a_declared_and_granted_secret_passes() {
     assert_snapshot!(check(&["env:read:BRAVE_API_KEY,EDITOR,MISSING"], &[]), @"
@@ -99,18 +99,18 @@ fn a_declared_and_granted_secret_passes() {
     ");
 }
 
-/// Attack sandbox-F03, GIB-5.2-2: unscoped `env:read` brings what is neither secret nor controlling.
+/// Attack sandbox-F03, GIB-5.2-2: unscoped `env:read` includes neither secrets nor control variables.
 #[test]
-fn env_read_without_a_scope_brings_no_secrets() {
+fn unscoped_env_read_passes_no_secrets() {
     let got = check(&["env:read"], &[]);
     assert!(got.contains("EDITOR=vi"), "{got}");
     assert!(!got.contains("hidden"), "{got}");
     assert!(!got.contains("BRAVE_API_KEY"), "{got}");
 }
 
-/// Attack sandbox-F03: the runtime's own keys never pass, not even when declared and granted.
+/// Attack sandbox-F03: keys of the runtime are not passed, even if declared and granted.
 #[test]
-fn the_runtimes_own_keys_never_pass() {
+fn keys_of_the_runtime_are_never_passed() {
     let got = check(&["env:read:ANTHROPIC_API_KEY"], &[]);
     assert!(
         !got.contains("ANTHROPIC_API_KEY=") && got.contains("- ANTHROPIC_API_KEY RuntimeKey"),
@@ -119,7 +119,7 @@ fn the_runtimes_own_keys_never_pass() {
 }
 
 #[test]
-fn a_tool_sets_its_own_variables_but_not_those_that_steer() {
+fn a_tool_may_set_variables_except_control_variables() {
     let set = [
         ("COLOR", "1"),
         ("LD_PRELOAD", "/tmp/x.so"),
@@ -147,7 +147,7 @@ fn a_tool_sets_its_own_variables_but_not_those_that_steer() {
 }
 
 #[test]
-fn a_value_is_a_key_where_the_name_says_so() {
+fn credential_variables_are_recognised_by_name() {
     for name in [
         "GITHUB_TOKEN",
         "my_secret",
@@ -158,7 +158,7 @@ fn a_value_is_a_key_where_the_name_says_so() {
     ] {
         assert!(prowess_policy::scope::is_credential(name), "{name}");
     }
-    // They lead to something secret, or belong to a family of secrets, and are none.
+    // These refer to a secret or share a secret's prefix, but are not secrets themselves.
     for name in [
         "AWS_REGION",
         "SSH_AUTH_SOCK",

@@ -1,15 +1,15 @@
-//! What the user reads.
+//! Explanations of decisions.
 
 use insta::assert_snapshot;
 use prowess_policy::{
-    Answer, Badge, Decision, GrantEffect, LineKind, Origin, Remember, Tier, Trust, explain,
-    explain_here,
+    ApprovalAnswer, Badge, Decision, GrantEffect, LineKind, Origin, Remember, Tier, Trust, explain,
+    explain_with_effects,
 };
 
 use crate::{Run, command_skill, explained, python_skill, skill_of};
 
 #[test]
-fn a_skill_with_scoped_permissions() {
+fn explains_a_skill_with_scoped_permissions() {
     let skill = python_skill(&[
         "filesystem:read:./data/**",
         "filesystem:write:./out/*.md",
@@ -45,7 +45,7 @@ fn a_skill_with_scoped_permissions() {
 }
 
 #[test]
-fn a_skill_without_limits() {
+fn explains_a_skill_with_unscoped_permissions() {
     let skill = python_skill(&[
         "filesystem:write",
         "network:write",
@@ -95,7 +95,7 @@ fn a_skill_without_limits() {
 }
 
 #[test]
-fn commands() {
+fn explains_command_tools() {
     let bundled = Run::new(Tier::Experimental, Origin::Bundled);
     assert_snapshot!(explained(&bundled.decide(&command_skill("read_only: true", "git status"))), @"
     `demo/run` runs without asking
@@ -138,7 +138,7 @@ fn commands() {
 }
 
 #[test]
-fn a_refusal() {
+fn explains_a_denial() {
     let skill = python_skill(&["network:read:*.com", "env:read:LD_PRELOAD"]);
     assert_snapshot!(explained(&Run::new(Tier::Verified, Origin::Local).decide(&skill)), @"
     `demo/run` does not run
@@ -149,7 +149,7 @@ fn a_refusal() {
 }
 
 #[test]
-fn an_answer() {
+fn explains_an_approval() {
     let ask = || {
         let run = Run::new(Tier::Experimental, Origin::Local);
         match run.decide(&command_skill("", "git status")) {
@@ -157,7 +157,7 @@ fn an_answer() {
             other => panic!("{other:?}"),
         }
     };
-    let allowed = ask().approve(Answer { remember: Remember::Once, at: 0 });
+    let allowed = ask().approve(ApprovalAnswer { remember: Remember::Once, at: 0 });
     let first = |decision: Decision| explained(&decision).lines().next().map(str::to_owned);
     assert_eq!(
         first(Decision::Allow(allowed)).as_deref(),
@@ -170,7 +170,7 @@ fn an_answer() {
     );
 }
 
-/// Text from a skill is made visible before anybody approves it.
+/// Control and bidirectional characters of a skill are made visible before the user approves it.
 #[test]
 fn deceptive_characters_are_shown() {
     let skill = python_skill(&["\"filesystem:read:./a\\u202eb\"", "\"mcp:connect:x\\u200by\""]);
@@ -179,14 +179,14 @@ fn deceptive_characters_are_shown() {
     assert!(!text.contains('\u{202e}') && !text.contains('\u{200b}'), "{text}");
 }
 
-/// R19: three axes, and a claim that counts for nothing.
+/// R19: three axes, and a claim that is ignored.
 #[test]
-fn trust_is_told_apart() {
+fn explains_the_three_axes_of_trust() {
     let skill = python_skill(&["mcp:none"]);
     let trust = Trust::of(&skill, Tier::Community, Some(Badge::Official), Origin::Downloaded);
     assert_eq!(trust.claimed(), Some(Tier::Verified));
     assert_eq!(trust.tier(), Tier::Community);
-    let request = prowess_policy::Request::of(
+    let request = prowess_policy::RunRequest::of(
         &skill,
         "demo",
         "run",
@@ -210,9 +210,9 @@ fn trust_is_told_apart() {
     );
 }
 
-/// R52: `/**` is what no scope is, and at experimental that is the working directory.
+/// R52: `/**` is equivalent to no scope, which means the working directory for experimental skills.
 #[test]
-fn all_files_that_are_not_all_files() {
+fn explains_unscoped_files_that_were_narrowed() {
     for (permission, tier, expected) in [
         (
             "filesystem:write:/**",
@@ -247,10 +247,10 @@ fn all_files_that_are_not_all_files() {
 }
 
 #[test]
-fn what_a_machine_does_not_open_is_no_promise() {
+fn explanations_mention_unavailable_grants() {
     let skill = python_skill(&["filesystem:write:~/.bashrc", "filesystem:write:~/.config/**"]);
     let decision = Run::new(Tier::Experimental, Origin::Local).decide(&skill);
-    let lines = explain_here(&decision, &|grant| match grant.to_string().as_str() {
+    let lines = explain_with_effects(&decision, &|grant| match grant.to_string().as_str() {
         "filesystem:write:~/.bashrc" => GrantEffect::Never("it is never changed".to_owned()),
         _ => GrantEffect::Partly("a part of it is closed".to_owned()),
     });
@@ -264,7 +264,7 @@ fn what_a_machine_does_not_open_is_no_promise() {
     assert_eq!(
         told(LineKind::MayNot).take(2).collect::<Vec<_>>(),
         [
-            "gets nothing from `filesystem:write:~/.bashrc`: it is never changed",
+            "gets no access from `filesystem:write:~/.bashrc`: it is never changed",
             "a part of it is closed"
         ]
     );

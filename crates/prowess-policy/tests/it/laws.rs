@@ -1,4 +1,4 @@
-//! Laws, on generated grants, claims, tiers, approvals and environments.
+//! Properties of generated grants, claims, tiers, approvals and environments.
 
 use std::sync::LazyLock;
 
@@ -6,15 +6,15 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use prowess_format::skill::Skill;
-use prowess_policy::environment::{EnvironmentSources, Injected, filter};
+use prowess_policy::environment::{EnvironmentSources, InjectedVariables, filter};
 use prowess_policy::scope::{HostName, PathPattern, Program, RootedPath, is_control, is_secret};
 use prowess_policy::spec::{Access, Action, SandboxSpec, Variables};
 use prowess_policy::{
-    Answer, Approvals, Badge, Decision, Digest, Frequency, Grant, GrantSet, GrantSource, Mode,
-    Origin, Remember, Request, Tier, Trust, decide,
+    ApprovalAnswer, Approvals, Badge, Decision, Digest, Frequency, Grant, GrantSet, GrantSource,
+    Mode, Origin, Remember, RunRequest, Tier, Trust, decide,
 };
 
-use crate::{command_skill, granted, places, python_skill};
+use crate::{command_skill, folders, granted, python_skill};
 
 const PERMISSIONS: &[&str] = &[
     "filesystem:read",
@@ -66,7 +66,7 @@ fn origin() -> impl Strategy<Value = Origin> {
     select(vec![Origin::Bundled, Origin::Local, Origin::Downloaded])
 }
 
-/// Things a run may try, some inside and some outside of each permission above.
+/// Actions of a run, some inside and some outside each permission above.
 fn actions() -> Vec<Action> {
     let mut actions = vec![Action::Desktop];
     for path in [
@@ -117,18 +117,18 @@ fn set_of(permissions: &[&str]) -> GrantSet {
     GrantSet::new(permissions.iter().flat_map(|text| granted(text)).collect())
 }
 
-/// Everything a decision depends on but tier and grants.
+/// Everything a decision depends on except tier and grants.
 #[derive(Clone, Debug)]
-struct Circumstances {
+struct Situation {
     origin: Origin,
     read_only: bool,
     always_ask: bool,
     in_home: bool,
 }
 
-fn circumstances() -> impl Strategy<Value = Circumstances> {
+fn situations() -> impl Strategy<Value = Situation> {
     (origin(), any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
-        |(origin, read_only, always_ask, in_home)| Circumstances {
+        |(origin, read_only, always_ask, in_home)| Situation {
             origin,
             read_only,
             always_ask,
@@ -137,9 +137,9 @@ fn circumstances() -> impl Strategy<Value = Circumstances> {
     )
 }
 
-/// A decision about a Python tool with these grants. The file claims `claimed`; `attested` is proved.
+/// A decision about a Python tool with these grants, whose file claims `claimed` and whose signatures prove `attested`.
 fn decided(
-    around: &Circumstances,
+    around: &Situation,
     claimed: Option<Tier>,
     attested: Tier,
     grants: &GrantSet,
@@ -151,7 +151,7 @@ fn decided(
 
 fn decided_in(
     project: &str,
-    around: &Circumstances,
+    around: &Situation,
     claimed: Option<Tier>,
     attested: Tier,
     grants: &GrantSet,
@@ -167,22 +167,22 @@ fn decided_in(
         around.always_ask,
         prowess_format::span::Span::default(),
     ));
-    let request = Request::of(&skill, "demo", "run", Digest::new(digest), Vec::new())
+    let request = RunRequest::of(&skill, "demo", "run", Digest::new(digest), Vec::new())
         .expect("the tool is there")
-        .with_places(places("/skills/demo", project));
+        .with_folders(folders("/skills/demo", project));
     let request = if around.in_home { request.in_home() } else { request };
     let trust = Trust::new(claimed, attested, None, around.origin);
     decide(&request, trust, grants, approvals, Mode::Global)
 }
 
-/// How much stands between a request and its run: nothing, a question that is asked once, one that is asked every time, a refusal; and how many reasons there are.
-/// How much a user has to do. The number of lines is no measure: grants that come to the same are asked about once.
+/// How much the user has to do: nothing, answer once, answer every time, or it is denied.
+/// The number of reasons is ignored, because equivalent grants are asked about once.
 fn burden(decision: &Decision) -> u8 {
     match decision {
         Decision::Allow(_) => 0,
         Decision::Ask(question) => {
             let every_time =
-                question.reasons().iter().any(|reason| reason.every == Frequency::Time);
+                question.reasons().iter().any(|reason| reason.frequency == Frequency::EveryRun);
             match (question.allows_in_advance(), every_time) {
                 (true, false) => 1,
                 (false, false) => 2,
@@ -217,16 +217,12 @@ fn effective(decision: &Decision) -> &[Grant] {
     }
 }
 
-/// The same law for every pair of single grants, at every tier, with every action: nothing is left to chance.
+/// Checks every pair of single grants, at every tier, with every action.
 #[test]
 fn a_narrower_grant_never_allows_more() {
     let none = Approvals::default();
-    let around = Circumstances {
-        origin: Origin::Local,
-        read_only: false,
-        always_ask: false,
-        in_home: false,
-    };
+    let around =
+        Situation { origin: Origin::Local, read_only: false, always_ask: false, in_home: false };
     let mut pairs = 0;
     for tier in Tier::ALL {
         let alone =
@@ -249,32 +245,32 @@ fn a_narrower_grant_never_allows_more() {
             }
         }
     }
-    // Every grant covers itself, and the list holds many that cover another.
+    // Every grant covers itself, and many in the list cover another one.
     assert!(pairs > 3 * PERMISSIONS.len() + 60, "{pairs}");
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// A yes in one folder is no yes in another: what an approval lets a tool write there, it could write there already when the user was asked.
+    /// A write that an approval allows in another folder was already part of what the user approved.
     #[test]
     fn an_approval_in_one_folder_never_allows_a_write_in_another(
         permissions in permissions(),
         later in permissions(),
         tier in tier(),
-        around in circumstances(),
+        around in situations(),
         whole_skill in any::<bool>(),
         same in any::<bool>(),
         path in select(&["data/x", "x", "data/sub/b.csv", "sub/y"][..]),
     ) {
-        let around = Circumstances { always_ask: false, in_home: false, ..around };
+        let around = Situation { always_ask: false, in_home: false, ..around };
         let none = Approvals::default();
         let first = decided(&around, None, tier, &set_of(&permissions), &none, "x");
         let Decision::Ask(question) = first else { return Ok(()) };
         let absolute = Action::Write(RootedPath::parse(&format!("/work/b/{path}")).expect("a path"));
         let was_shown = question.spec().allows(&absolute);
         let remember = if whole_skill { Remember::Skill } else { Remember::Tool };
-        let allowed = question.approve(Answer { remember, at: 1 });
+        let allowed = question.approve(ApprovalAnswer { remember, at: 1 });
         let approvals = Approvals::new(allowed.approval().cloned().into_iter().collect());
         let set = set_of(if same { &permissions } else { &later });
         let second = decided_in("/work/b", &around, None, tier, &set, &approvals, "x");
@@ -288,13 +284,13 @@ proptest! {
         }
     }
 
-    /// Whatever a narrower set allows, the wider one allows. Narrower is meant after R52 has said what an unscoped grant of an experimental skill is.
+    /// A wider set allows everything that a narrower one allows. R52 first narrows unscoped grants of experimental skills.
     #[test]
     fn a_narrower_set_never_allows_more(
         wide in permissions(),
         keep in proptest::collection::vec(any::<bool>(), PERMISSIONS.len()),
         tier in tier(),
-        around in circumstances(),
+        around in situations(),
         actions in proptest::collection::vec(action(), 8),
     ) {
         let none = Approvals::default();
@@ -317,13 +313,13 @@ proptest! {
         }
     }
 
-    /// Leaving grants away never allows more and never asks more.
+    /// Removing grants never allows more and never asks more.
     #[test]
     fn fewer_grants_never_allow_or_ask_more(
         all in permissions(),
         keep in proptest::collection::vec(any::<bool>(), 6),
         tier in tier(),
-        around in circumstances(),
+        around in situations(),
         actions in proptest::collection::vec(action(), 8),
     ) {
         let some: Vec<&str> =
@@ -337,13 +333,13 @@ proptest! {
         }
     }
 
-    /// At a lower tier there are never fewer questions, and `--yes` never answers more of them.
+    /// A lower tier never asks less, and `--yes` never answers more of its questions.
     #[test]
     fn a_lower_tier_never_asks_less(
         grants in permissions(),
         one in tier(),
         other in tier(),
-        around in circumstances(),
+        around in situations(),
     ) {
         let (low, high) = (one.min(other), one.max(other));
         let set = set_of(&grants);
@@ -352,9 +348,9 @@ proptest! {
         let higher = decided(&around, None, high, &set, &none, "x");
         prop_assert!(burden(&lower) >= burden(&higher), "{:?} {:?}", lower, higher);
         prop_assert!(in_advance(&higher) || !in_advance(&lower));
-        // An approval given at the higher tier spares the lower one nothing more than it spares the higher.
+        // An approval given at the higher tier does not make the lower one ask less than the higher.
         if let Decision::Ask(question) = higher {
-            let allowed = question.approve(Answer { remember: Remember::Tool, at: 1 });
+            let allowed = question.approve(ApprovalAnswer { remember: Remember::Tool, at: 1 });
             let approvals = Approvals::new(allowed.approval().cloned().into_iter().collect());
             let lower = decided(&around, None, low, &set, &approvals, "x");
             let higher = decided(&around, None, high, &set, &approvals, "x");
@@ -362,13 +358,13 @@ proptest! {
         }
     }
 
-    /// R19: whatever a file claims, it is trusted at most as it would be without the claim, and asked about at least as much.
+    /// R19: a claim in the file never raises the trust and never removes a question.
     #[test]
     fn a_claim_never_raises_trust(
         claimed in proptest::option::of(tier()),
         attested in tier(),
         grants in permissions(),
-        around in circumstances(),
+        around in situations(),
         word in "[a-z]{0,12}|verified|community|experimental|VERIFIED|official",
     ) {
         let badge = None::<Badge>;
@@ -384,7 +380,7 @@ proptest! {
             burden(&decided(&around, claimed, attested, &set, &none, "x"))
                 >= burden(&decided(&around, None, attested, &set, &none, "x"))
         );
-        // The same for words in a file, for both of the claims that a file can make.
+        // Also for text in a file, and for both claims that a file can make.
         let span = prowess_format::span::Span::default();
         let mut skill = command_skill("", "git status");
         let plain = Trust::of(&skill, attested, badge, around.origin);
@@ -397,12 +393,12 @@ proptest! {
         prop_assert_eq!(claiming.origin(), plain.origin());
     }
 
-    /// An approval of one digest spares no other digest any question.
+    /// An approval of one digest removes no question for another digest.
     #[test]
     fn an_approval_of_one_digest_never_covers_another(
         grants in permissions(),
         tier in tier(),
-        around in circumstances(),
+        around in situations(),
         first in "[a-f0-9]{1,4}",
         second in "[a-f0-9]{1,4}",
         whole in any::<bool>(),
@@ -414,7 +410,7 @@ proptest! {
         };
         let remember = if whole { Remember::Skill } else { Remember::Tool };
         let once = question.can_be_remembered();
-        let allowed = question.approve(Answer { remember, at: 1 });
+        let allowed = question.approve(ApprovalAnswer { remember, at: 1 });
         let approvals = Approvals::new(allowed.approval().cloned().into_iter().collect());
         let fresh = decided(&around, None, tier, &set, &none, &second);
         let with = decided(&around, None, tier, &set, &approvals, &second);
@@ -425,7 +421,7 @@ proptest! {
         }
     }
 
-    /// A pattern that covers another matches all that the other matches.
+    /// A pattern that covers another one matches everything that the other one matches.
     #[test]
     fn covering_patterns_match_at_least_as_much(
         wide in "(\\./|~/|/)([ab*?]{1,3}|\\*\\*)(/([ab*?]{1,3}|\\*\\*)){0,3}",
@@ -444,18 +440,18 @@ proptest! {
         }
     }
 
-    /// A grant written out is read back as itself: approvals are stored as text.
+    /// A formatted grant parses to the same grant: approvals are stored as text.
     #[test]
-    fn grants_are_read_back_as_they_were_written(text in select(PERMISSIONS)) {
+    fn grants_round_trip_as_text(text in select(PERMISSIONS)) {
         for grant in granted(text) {
             let again = Grant::parse(&grant.to_string(), &GrantSource::Declared(text.to_owned()));
             prop_assert_eq!(again, Ok(vec![grant]));
         }
     }
 
-    /// No scope makes the reader panic, and what it accepts it writes in a spelling that it accepts.
+    /// No text makes the parser panic, and the canonical spelling of an accepted text is accepted.
     #[test]
-    fn any_text_is_read_or_refused(
+    fn any_text_is_parsed_or_refused(
         domain in select(vec!["filesystem:read", "network:write", "shell:execute", "env:read", "mcp:connect", "database:write"]),
         scope in "\\PC{1,24}|[a-z0-9.*:/~\\[\\]{},_-]{1,24}",
     ) {
@@ -467,9 +463,9 @@ proptest! {
         }
     }
 
-    /// A filtered environment never holds a secret that was not granted by name, nor anything that steers programs.
+    /// A filtered environment contains no secret that was not granted by name, and no control variable.
     #[test]
-    fn a_filtered_environment_holds_no_secret(
+    fn a_filtered_environment_contains_no_ungranted_secret(
         names in proptest::collection::vec(
             "(AWS|OPENAI|LD|GIT|MY|LC|my)_[A-Z]{1,4}(_TOKEN|_KEY|_SECRET|_token|)|PATH|EDITOR|TERM", 0..12),
         all_plain in any::<bool>(),
@@ -482,7 +478,7 @@ proptest! {
         if all_plain {
             set = set.with(granted("env:read"));
         }
-        let around = Circumstances { origin: Origin::Local, read_only: true, always_ask: false, in_home: false };
+        let around = Situation { origin: Origin::Local, read_only: true, always_ask: false, in_home: false };
         let decision = decided(&around, None, Tier::Community, &set, &Approvals::default(), "x");
         let granted: &Variables = &spec(&decision).variables;
         let environment = filter(&EnvironmentSources {
@@ -490,7 +486,7 @@ proptest! {
             granted,
             runtime_keys: &[],
             set_by_tool: &[],
-            injected: Injected { skill_name: "a", skill_dir: "/a", mode: Mode::Global },
+            injected: InjectedVariables { skill_name: "a", skill_dir: "/a", mode: Mode::Global },
         });
         for (name, _) in &environment.variables {
             let injected = name.starts_with("GIBBERISH_") || name.starts_with("PROWESS_");

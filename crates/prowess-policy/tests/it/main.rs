@@ -1,4 +1,4 @@
-//! Tests of the policy crate. What they share stands here: one place that knows how a skill is read, how a decision is asked for, and how it is shown.
+//! Tests of the policy crate. The helpers here parse skills, request decisions and format them.
 
 mod approvals;
 mod decisions;
@@ -15,15 +15,15 @@ use prowess_format::skill::Skill;
 use prowess_format::{ReadOptions, form_of};
 use prowess_policy::{
     Approvals, Badge, Decision, Digest, Grant, GrantEffect, GrantSet, GrantSource, Mode, Origin,
-    Places, ProgramPin, Request, Tier, Trust, decide_here, explain, grants,
+    ProgramPin, RunFolders, RunRequest, Tier, Trust, decide_with_effects, explain, grants,
 };
 
-/// The skill of a text whose dialect is detected.
+/// Parses a skill; its dialect is detected.
 fn skill(text: &str) -> Skill {
     prowess_format::check(text, ReadOptions::DETECT).skill
 }
 
-/// The skill of a fixture whose dialect is detected.
+/// Parses the skill of a fixture; its dialect is detected.
 fn skill_of(path: &str) -> Skill {
     let text = prowess_testkit::fixture(path);
     let options = ReadOptions { form: form_of(path), ..ReadOptions::DETECT };
@@ -51,7 +51,7 @@ fn python_skill(permissions: &[&str]) -> Skill {
     skill(&text)
 }
 
-/// What a test varies about a run; everything else is ordinary.
+/// The parameters of a run that tests vary.
 #[derive(Clone)]
 struct Run {
     tier: Tier,
@@ -65,7 +65,7 @@ struct Run {
     project: &'static str,
     /// The skill's folder.
     folder: &'static str,
-    /// What is in its files.
+    /// The hashes of its files.
     files: &'static [(&'static str, &'static str)],
 }
 
@@ -94,38 +94,38 @@ impl Run {
         self.decide_fully(skill, grants, &|_| GrantEffect::AsGranted)
     }
 
-    /// The decision on a machine that opens less than is granted.
-    fn decide_on(&self, skill: &Skill, reality: &dyn Fn(&Grant) -> GrantEffect) -> Decision {
-        self.decide_fully(skill, &grants::of(skill), reality)
+    /// The decision on a machine that can't provide all grants.
+    fn decide_on(&self, skill: &Skill, effect_of: &dyn Fn(&Grant) -> GrantEffect) -> Decision {
+        self.decide_fully(skill, &grants::of(skill), effect_of)
     }
 
     fn decide_fully(
         &self,
         skill: &Skill,
         grants: &GrantSet,
-        reality: &dyn Fn(&Grant) -> GrantEffect,
+        effect_of: &dyn Fn(&Grant) -> GrantEffect,
     ) -> Decision {
         let trust = Trust::of(skill, self.tier, None::<Badge>, self.origin);
         let tool = &skill.tools.first().expect("the skill has a tool").name;
         let digest = Digest::new(self.digest);
-        let request = Request::of(skill, "demo", tool, digest, self.pins.clone())
+        let request = RunRequest::of(skill, "demo", tool, digest, self.pins.clone())
             .expect("the tool is the skill's own");
-        let request = request.with_places(places(self.folder, self.project)).with_files(
+        let request = request.with_folders(folders(self.folder, self.project)).with_files(
             self.files
                 .iter()
                 .map(|(path, hash)| ((*path).to_owned(), (*hash).to_owned()))
                 .collect(),
         );
         let request = if self.in_home { request.in_home() } else { request };
-        decide_here(&request, trust, grants, &self.approvals, self.mode, reality)
+        decide_with_effects(&request, trust, grants, &self.approvals, self.mode, effect_of)
     }
 }
 
-fn places(skill: &str, project: &str) -> Places {
-    Places { skill: skill.to_owned(), project: project.to_owned() }
+fn folders(skill: &str, project: &str) -> RunFolders {
+    RunFolders { skill: skill.to_owned(), project: project.to_owned() }
 }
 
-/// A decision as one line: the verdict, and for a question its reasons with `every time` and `--yes` marked.
+/// A decision in one line; reasons are marked with `every time` and `no --yes`.
 fn shown(decision: &Decision) -> String {
     match decision {
         Decision::Allow(_) => "runs".to_owned(),
@@ -137,9 +137,9 @@ fn shown(decision: &Decision) -> String {
             let reasons = question.reasons().iter().map(|reason| {
                 let grant =
                     reason.grant.as_ref().map_or_else(String::new, |grant| format!(" {grant}"));
-                let every = match reason.every {
-                    prowess_policy::Frequency::Time => " every time",
-                    prowess_policy::Frequency::Change => "",
+                let every = match reason.frequency {
+                    prowess_policy::Frequency::EveryRun => " every time",
+                    prowess_policy::Frequency::UntilApproved => "",
                 };
                 let yes = if reason.in_advance { "" } else { " no --yes" };
                 format!("{:?}{grant}{every}{yes}", reason.kind)
@@ -149,12 +149,12 @@ fn shown(decision: &Decision) -> String {
     }
 }
 
-/// A decision as the user reads it.
+/// The explanation of a decision.
 fn explained(decision: &Decision) -> String {
     explain(decision).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// The grants of a text, for building sets.
+/// Parses grants.
 fn granted(text: &str) -> Vec<prowess_policy::Grant> {
     prowess_policy::Grant::parse(text, &GrantSource::Declared(text.to_owned()))
         .unwrap_or_else(|error| panic!("`{text}`: {error}"))

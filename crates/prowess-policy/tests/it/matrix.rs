@@ -1,14 +1,14 @@
 //! The table of GAIA §3.3, cell by cell.
 
 use prowess_format::permission::Domain;
-use prowess_policy::matrix::{Cell, TABLE};
+use prowess_policy::matrix::{MatrixCell, TABLE};
 use prowess_policy::spec::FileScope;
 use prowess_policy::{Decision, Origin, ReasonKind, Tier};
 
 use crate::{Run, python_skill};
 
-/// What a decision made of the one permission: a question of its own, or none; and whether the limits of GAIA §4.3 bind.
-fn cell_of(permission: &str, tier: Tier) -> Cell {
+/// The cell that a decision about one permission corresponds to: whether it asks, and whether the limits of GAIA §4.3 apply.
+fn cell_of(permission: &str, tier: Tier) -> MatrixCell {
     let skill = python_skill(&[permission]);
     let decision = Run::new(tier, Origin::Local).decide(&skill);
     let Decision::Ask(question) = decision else { panic!("{permission}: {decision:?}") };
@@ -18,16 +18,16 @@ fn cell_of(permission: &str, tier: Tier) -> Cell {
         && limits.network_bytes_per_sec.is_some()
         && question.spec().tier == Tier::Experimental
     {
-        return Cell::Sandboxed;
+        return MatrixCell::Sandboxed;
     }
     let asks = |kind| question.reasons().iter().any(|reason| reason.kind == kind);
-    if asks(ReasonKind::Permission) { Cell::Prompt } else { Cell::Auto }
+    if asks(ReasonKind::Permission) { MatrixCell::Prompt } else { MatrixCell::Auto }
 }
 
-/// GAIA-3.3-1: 7 rows × 3 tiers, each a real decision. The expected column is typed off the specification, not taken from the code.
+/// GAIA-3.3-1: 7 rows × 3 tiers, each a real decision. The expected values are copied from the specification.
 #[test]
-fn every_cell_holds() {
-    use Cell::{Auto, Prompt, Sandboxed};
+fn every_cell_of_the_table_is_enforced() {
+    use MatrixCell::{Auto, Prompt, Sandboxed};
     let expected = [
         ("filesystem:read", &["filesystem:read:./data/**"][..], Auto, Auto, Sandboxed),
         (
@@ -68,16 +68,16 @@ fn every_cell_holds() {
     }
 }
 
-/// R47, R52: what the union of GAIA's lists adds to its table.
+/// R47, R52: prompts that GAIA's lists require in addition to its table.
 #[test]
-fn wide_grants_prompt_at_community_though_their_cell_is_automatic() {
+fn wide_grants_prompt_at_community_even_if_their_cell_is_automatic() {
     for wide in ["network:write", "network:write:*", "filesystem:read", "filesystem:read:~/**"] {
-        assert_eq!(cell_of(wide, Tier::Community), Cell::Prompt, "{wide}");
-        assert_eq!(cell_of(wide, Tier::Verified), Cell::Auto, "{wide}");
+        assert_eq!(cell_of(wide, Tier::Community), MatrixCell::Prompt, "{wide}");
+        assert_eq!(cell_of(wide, Tier::Verified), MatrixCell::Auto, "{wide}");
     }
 }
 
-/// GAIA-3.3-2: nothing that an experimental skill declares is refused, and all of it ends up inside the limits.
+/// GAIA-3.3-2: an experimental skill may declare anything, and all of it is limited.
 #[test]
 fn an_experimental_skill_may_declare_anything_and_is_confined() {
     for (domain, word, levels) in prowess_format::permission::DOMAINS {

@@ -4,9 +4,9 @@ use prowess_policy::{Mode, Origin, Tier, ToolPolicy, ToolSource, is_available, t
 
 use crate::{Run, shown, skill, skill_of};
 
-/// GIB-7.2-1: its own modes, every mode if `Global` is among them, and `Global` when none is declared (R46).
+/// GIB-7.2-1: its own modes, every mode if `Global` is among them, and `Global` if none is declared (R46).
 #[test]
-fn a_skill_is_there_in_its_modes() {
+fn a_skill_is_available_in_its_modes() {
     use Mode::{Dev, Global, Meeting, Writer};
     for (declared, there) in [
         (&[][..], &[Global, Dev, Meeting, Writer][..]),
@@ -28,7 +28,7 @@ fn a_skill_is_there_in_its_modes() {
     }
 }
 
-/// A decision knows it too, so that a tool can not be called by a name from another mode.
+/// The decision checks the mode too, so that a tool can't be called by name from another mode.
 #[test]
 fn a_tool_of_another_mode_is_refused() {
     let text = "---\nname: demo\nversion: 1.0.0\ndescription: D\nmodes: [Dev]\nread_only: true\n---\n\n### run\n\nRuns.\n\n#### Command\n\n```bash\ngit status\n```\n";
@@ -42,7 +42,7 @@ fn a_tool_of_another_mode_is_refused() {
 }
 
 #[test]
-fn people_type_modes_in_any_case_and_by_their_old_names() {
+fn modes_are_parsed_in_any_case_and_by_old_names() {
     for (text, expected) in [
         ("dev", Some(Mode::Dev)),
         ("Coding", Some(Mode::Dev)),
@@ -53,7 +53,7 @@ fn people_type_modes_in_any_case_and_by_their_old_names() {
     }
 }
 
-/// GIB-7.3-1: one record per tool, with the skill it comes from.
+/// GIB-7.3-1: one record per tool, with the skill it belongs to.
 #[test]
 fn every_tool_has_a_policy_record() {
     let skill = skill_of("gibberish/8.3/deploy/SKILL.md");

@@ -1,9 +1,9 @@
-//! Scopes: what is accepted, how it is spelled afterwards, and why the rest is refused.
+//! Scopes of grants: what is accepted, the canonical spelling, and why others are refused.
 
 use prowess_policy::scope::{HostName, HostPattern, PathPattern, RootedPath};
 use prowess_policy::{Grant, GrantSource};
 
-/// Each permission as the grants it becomes, or the refusal.
+/// Checks the grants of a permission, or its refusal.
 fn check(permission: &str, expected: &str) {
     let got = match Grant::parse(permission, &GrantSource::Declared(permission.to_owned())) {
         Ok(grants) => grants.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "),
@@ -13,7 +13,7 @@ fn check(permission: &str, expected: &str) {
 }
 
 #[test]
-fn paths_are_read_in_one_spelling() {
+fn paths_have_one_canonical_spelling() {
     for (permission, expected) in [
         // GAIA §3.2
         ("filesystem:read:~/.gaia/data/**", "filesystem:read:~/.gaia/data/**"),
@@ -29,7 +29,7 @@ fn paths_are_read_in_one_spelling() {
             "filesystem:read:./data/*.{csv,json}",
             "filesystem:read:./data/*.csv filesystem:read:./data/*.json",
         ),
-        // The whole machine is what no scope means.
+        // The whole machine is equivalent to no scope.
         ("filesystem:read:/", "filesystem:read"),
         ("filesystem:write:/**", "filesystem:write"),
         ("filesystem:read", "filesystem:read"),
@@ -74,7 +74,7 @@ fn paths_are_read_in_one_spelling() {
 }
 
 #[test]
-fn patterns_match_what_they_say() {
+fn path_patterns_match() {
     for (pattern, path, expected) in [
         ("./data/**", "./data/a/b", true),
         ("./data/**", "./data", true),
@@ -99,7 +99,7 @@ fn patterns_match_what_they_say() {
 }
 
 #[test]
-fn wider_patterns_cover_narrower_ones() {
+fn wider_path_patterns_cover_narrower_ones() {
     for (wide, narrow, expected) in [
         ("./data/**", "./data/x", true),
         ("./data", "./data/**", true),
@@ -121,7 +121,7 @@ fn wider_patterns_cover_narrower_ones() {
 }
 
 #[test]
-fn hosts_are_read_in_one_spelling() {
+fn hosts_have_one_canonical_spelling() {
     for (permission, expected) in [
         ("network:read:*.brave.com", "network:read:*.brave.com"),
         ("network:read:API.Brave.COM.", "network:read:api.brave.com"),
@@ -171,7 +171,7 @@ fn hosts_are_read_in_one_spelling() {
     }
 }
 
-/// R55, attack sandbox-C28: the whole public suffix list, private part included, and lone labels.
+/// R55, attack sandbox-C28: the whole public suffix list including its private part, and single labels.
 #[test]
 fn wildcards_over_public_suffixes_are_refused() {
     for suffix in [
@@ -217,7 +217,7 @@ fn wildcards_over_public_suffixes_are_refused() {
     }
 }
 
-/// Where clouds keep their metadata, and addresses that are no host. Attack sandbox-C12.
+/// Metadata services of clouds, and special addresses. Attack sandbox-C12.
 #[test]
 fn no_grant_opens_metadata_services() {
     for address in [
@@ -243,7 +243,7 @@ fn no_grant_opens_metadata_services() {
 
 /// R51 and attacks sandbox-C10, sandbox-C11, sandbox-C24.
 #[test]
-fn host_patterns_match_what_they_say() {
+fn host_patterns_match() {
     for (pattern, host, port, expected) in [
         ("*.brave.com", "api.brave.com", 443, true),
         ("*.brave.com", "brave.com", 443, true),
@@ -315,7 +315,7 @@ fn programs_are_names_or_absolute_paths() {
 
 /// Attack sandbox-F02.
 #[test]
-fn controlling_variables_can_not_be_asked_for() {
+fn control_variables_cannot_be_requested() {
     for name in [
         "LD_PRELOAD",
         "LD_LIBRARY_PATH",
@@ -371,7 +371,7 @@ fn controlling_variables_can_not_be_asked_for() {
 }
 
 #[test]
-fn the_other_domains_have_names_or_nothing() {
+fn other_domains_take_a_name_or_no_scope() {
     for (permission, expected) in [
         ("desktop:control", "desktop:control"),
         ("desktop:control:screen", "refused: `desktop:control` has no scope: it is all or nothing"),
@@ -386,7 +386,7 @@ fn the_other_domains_have_names_or_nothing() {
 }
 
 #[test]
-fn a_grant_covers_what_it_includes() {
+fn a_grant_covers_narrower_ones() {
     for (wide, narrow, expected) in [
         ("network:write:*.brave.com", "network:read:api.brave.com", true),
         ("network:read:*.brave.com", "network:write:api.brave.com", false),

@@ -1,4 +1,4 @@
-//! What a spec lets a run do.
+//! What a spec allows.
 
 use prowess_policy::scope::{HostName, RootedPath};
 use prowess_policy::spec::{Access, Action, SandboxSpec};
@@ -6,7 +6,7 @@ use prowess_policy::{Decision, Origin, Tier};
 
 use crate::{Run, python_skill};
 
-/// Whether each action is allowed to a skill with these permissions; `read PATH`, `write PATH`, `get HOST:PORT`, `post HOST:PORT`.
+/// Checks which actions a skill with these permissions may do: `read PATH`, `write PATH`, `get HOST:PORT`, `post HOST:PORT`.
 fn check(permissions: &[&str], tier: Tier, expected: &[(&str, bool)]) {
     let decision = Run::new(tier, Origin::Local).decide(&python_skill(permissions));
     let Decision::Ask(question) = decision else { panic!("{decision:?}") };
@@ -24,14 +24,14 @@ fn check(permissions: &[&str], tier: Tier, expected: &[(&str, bool)]) {
             "write" => Action::Write(path()),
             "get" => connect(Access::Read),
             "post" => connect(Access::Write),
-            other => panic!("`{other}` is no verb here"),
+            other => panic!("`{other}` is not a known verb"),
         };
         assert_eq!(spec.allows(&parsed), *allowed, "{permissions:?} at {tier}: {action}");
     }
 }
 
 #[test]
-fn scoped_grants_open_what_they_name() {
+fn scoped_grants_allow_only_what_they_name() {
     check(
         &["filesystem:read:./data/**", "filesystem:write:./out/*.md"],
         Tier::Community,
@@ -60,7 +60,7 @@ fn scoped_grants_open_what_they_name() {
     );
 }
 
-/// Attack sandbox-A10: what runs later in somebody else's name is not written, whatever is granted.
+/// Attack sandbox-A10: files that are executed later on someone's behalf are never writable.
 #[test]
 fn protected_places_are_never_written() {
     check(
@@ -109,9 +109,9 @@ fn protected_places_are_never_written() {
     );
 }
 
-/// A place of secrets is reached by naming it only.
+/// A location of secrets is only accessible by naming it.
 #[test]
-fn places_of_secrets_have_to_be_named() {
+fn locations_of_secrets_must_be_named() {
     let secrets = [("read ~/.ssh/id_ed25519", false), ("read /home/me/.aws/credentials", false)];
     check(&["filesystem:read"], Tier::Verified, &secrets);
     check(
@@ -135,13 +135,13 @@ fn places_of_secrets_have_to_be_named() {
         Tier::Verified,
         &[("read ~/.ssh/config", true), ("read ~/.ssh/id_ed25519", false)],
     );
-    // A wildcard is no name.
+    // A wildcard does not name it.
     check(&["filesystem:read:~/.s*/**"], Tier::Verified, &secrets[..1]);
 }
 
-/// Attacks sandbox-C11, sandbox-C12: wildcards reach no addresses, and nothing reaches this machine or metadata services.
+/// Attacks sandbox-C11, sandbox-C12: wildcards match no addresses, and no grant allows this machine or metadata services.
 #[test]
-fn any_host_is_any_public_name() {
+fn any_host_means_any_public_name() {
     check(
         &["network:write"],
         Tier::Verified,

@@ -1,4 +1,4 @@
-//! Which addresses no grant reaches.
+//! Addresses that can't be granted.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -65,7 +65,7 @@ fn private_local_and_special_addresses_are_forbidden() {
 }
 
 #[test]
-fn ordinary_addresses_are_not() {
+fn public_addresses_are_allowed() {
     for text in [
         "1.1.1.1",
         "9.255.255.255",
@@ -90,16 +90,16 @@ fn ordinary_addresses_are_not() {
 }
 
 #[test]
-fn the_machine_knows_its_own_addresses() {
+fn addresses_of_this_machine_are_detected() {
     assert!(is_own(Ipv4Addr::LOCALHOST.into()));
     assert!(!is_own(Ipv4Addr::new(192, 0, 2, 7).into()));
     assert!(!is_own("2001:db8::7".parse().unwrap()));
 }
 
 proptest! {
-    /// Whatever is forbidden stays so inside the other version of the protocol.
+    /// Forbidden IPv4 addresses stay forbidden inside IPv6 addresses.
     #[test]
-    fn no_ipv6_address_that_carries_an_ipv4_one_is_reached(address in any::<u32>()) {
+    fn ipv6_addresses_that_embed_ipv4_are_forbidden(address in any::<u32>()) {
         let [high, low] = [(address >> 16) as u16, (address & 0xffff) as u16];
         let carriers = [
             format!("::ffff:{high:x}:{low:x}"),
@@ -113,7 +113,7 @@ proptest! {
     }
 
     #[test]
-    fn the_standard_library_agrees_about_what_is_local(address in any::<u32>()) {
+    fn local_addresses_agree_with_the_standard_library(address in any::<u32>()) {
         let address = Ipv4Addr::from(address);
         if address.is_private()
             || address.is_loopback()
@@ -129,8 +129,8 @@ proptest! {
 }
 
 #[test]
-fn what_a_text_shows_is_known_before_anything_is_looked_up() {
-    let check = crate::never_reached;
+fn forbidden_url_hosts_are_detected_without_a_lookup() {
+    let check = crate::forbidden_url_host;
     for (url, what) in [
         ("http://127.0.0.1:8080/", "a loopback address"),
         ("https://LOCALHOST", "a loopback address"),
@@ -141,7 +141,7 @@ fn what_a_text_shows_is_known_before_anything_is_looked_up() {
     ] {
         assert_eq!(check(url), Some(what), "{url}");
     }
-    // Names may lead anywhere, and what is no address is told by others.
+    // Names are checked when they are resolved, and invalid hosts are reported elsewhere.
     for url in
         ["http://example.org/", "https://8.8.8.8/", "ftp://127.0.0.1/", "127.0.0.1", "http://", ""]
     {

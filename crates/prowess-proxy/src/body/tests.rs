@@ -1,4 +1,4 @@
-//! Bodies that are passed on and bodies that break off.
+//! Complete and aborted request bodies.
 
 use hyper::body::Body;
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use super::{UploadError, channel, pump};
 use crate::head::Framing;
 use crate::prefixed::Prefixed;
 
-/// What a server gets of a body that arrives in pieces of this size, and what is left behind it.
+/// What a server receives of a body that arrives in chunks of this size, and what is left unread.
 fn pass(framing: Framing, bytes: &[u8], pieces: usize) -> (Vec<u8>, Result<Vec<u8>, String>) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
@@ -28,13 +28,13 @@ fn pass(framing: Framing, bytes: &[u8], pieces: usize) -> (Vec<u8>, Result<Vec<u
         let left = result.map(|()| client.into_parts().1).map_err(|error| match error {
             UploadError::Malformed(what) => what.to_owned(),
             UploadError::Client(error) => format!("{:?}", error.kind()),
-            UploadError::Unwanted => "unwanted".to_owned(),
+            UploadError::ServerStopped => "server stopped".to_owned(),
         });
         (received, left)
     })
 }
 
-/// A reader that gives so many bytes at a time.
+/// A reader that returns at most `size` bytes at a time.
 fn tokio_pieces(bytes: &[u8], size: usize) -> impl tokio::io::AsyncRead + Unpin {
     bytes.chunks(size.max(1)).map(<[u8]>::to_vec).fold(
         Box::new(tokio::io::empty()) as Box<dyn tokio::io::AsyncRead + Unpin>,
@@ -46,7 +46,7 @@ fn tokio_pieces(bytes: &[u8], size: usize) -> impl tokio::io::AsyncRead + Unpin 
 }
 
 #[test]
-fn a_body_ends_where_its_framing_says() {
+fn a_body_ends_at_its_framing() {
     let chunks = b"4\r\nwiki\r\n00a\r\n0123456789\r\n0\r\n\r\n";
     for pieces in [1, 2, 3, 1000] {
         let (received, left) = pass(Framing::Length(5), b"hello", pieces);
@@ -54,7 +54,7 @@ fn a_body_ends_where_its_framing_says() {
         let (received, left) = pass(Framing::Chunked, chunks, pieces);
         assert_eq!((received, left), (b"wiki0123456789".to_vec(), Ok(Vec::new())));
     }
-    // sandbox-C20: what follows belongs to the next request.
+    // sandbox-C20: further bytes belong to the next request.
     let (received, left) = pass(Framing::Length(2), b"hiGET /", 1000);
     assert_eq!((received, left), (b"hi".to_vec(), Ok(b"GET /".to_vec())));
     let (_, left) = pass(Framing::Chunked, b"0\r\n\r\nGET /", 1000);
@@ -64,7 +64,7 @@ fn a_body_ends_where_its_framing_says() {
 }
 
 #[test]
-fn a_body_that_breaks_off_is_not_whole_for_the_server_either() {
+fn an_aborted_body_is_aborted_for_the_server() {
     // sandbox-C20
     let size = "a chunk's size is not a hexadecimal number";
     let end = "a chunk does not end where it should";
@@ -95,7 +95,7 @@ fn a_body_that_breaks_off_is_not_whole_for_the_server_either() {
 }
 
 #[test]
-fn a_body_knows_its_length() {
+fn the_length_of_a_body_is_forwarded() {
     let hint = |framing| {
         let (_uploader, upload) = channel(framing);
         (upload.is_end_stream(), upload.size_hint().exact())
@@ -107,7 +107,7 @@ fn a_body_knows_its_length() {
 
 proptest! {
     #[test]
-    fn chunks_of_any_size_carry_the_same_bytes(
+    fn chunk_sizes_make_no_difference(
         bytes in proptest::collection::vec(any::<u8>(), 0..200),
         size in 1..50_usize,
         pieces in 1..30_usize,

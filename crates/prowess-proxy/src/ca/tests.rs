@@ -1,4 +1,4 @@
-//! What a run's authority can and can't vouch for.
+//! The names and the validity period of a run's certificate authority.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -11,18 +11,18 @@ use rustls::{CertificateError, Error, RootCertStore};
 use time::{Duration, OffsetDateTime};
 
 use super::{CertificateAuthority, VALID_AFTER, VALID_BEFORE};
-use crate::policy::{Access, HostGrant};
+use crate::policy::{HostAccess, HostGrant};
 
 fn authority(read: &[&str]) -> CertificateAuthority {
     let grants: Vec<HostGrant> = read
         .iter()
-        .map(|host| HostGrant { host: host.parse().unwrap(), port: None, access: Access::Read })
+        .map(|host| HostGrant { host: host.parse().unwrap(), port: None, access: HostAccess::Read })
         .collect();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     CertificateAuthority::new(&grants, &[], provider, OffsetDateTime::now_utc()).unwrap().unwrap()
 }
 
-/// Whether a client that trusts `trusted` believes what `signing` says about a host.
+/// Verifies a certificate for a host that `signing` issued, with a client that trusts `trusted`.
 fn believed(
     trusted: &CertificateAuthority,
     signing: &CertificateAuthority,
@@ -42,7 +42,7 @@ fn believed(
 }
 
 #[test]
-fn it_speaks_for_the_granted_names_only() {
+fn certificates_are_valid_for_granted_names_only() {
     // sandbox-C34
     let table: [(&[&str], &str, bool); 14] = [
         (&["api.brave.test"], "api.brave.test", true),
@@ -68,7 +68,7 @@ fn it_speaks_for_the_granted_names_only() {
 }
 
 #[test]
-fn it_is_not_believed_in_another_run() {
+fn certificates_are_not_valid_in_another_run() {
     // sandbox-C35
     let (one, other) = (authority(&["api.test"]), authority(&["api.test"]));
     assert_eq!(believed(&one, &one, "api.test", Duration::ZERO), Ok(()));
@@ -76,7 +76,7 @@ fn it_is_not_believed_in_another_run() {
 }
 
 #[test]
-fn it_expires_within_a_day() {
+fn certificates_expire_within_a_day() {
     // sandbox-C34
     assert!(VALID_BEFORE + VALID_AFTER <= Duration::DAY);
     let authority = authority(&["api.test"]);
@@ -91,8 +91,8 @@ fn it_expires_within_a_day() {
 }
 
 #[test]
-fn there_is_none_without_a_grant_to_read() {
-    let grants = [HostGrant { host: "*".parse().unwrap(), port: None, access: Access::Write }];
+fn no_authority_is_created_without_a_read_grant() {
+    let grants = [HostGrant { host: "*".parse().unwrap(), port: None, access: HostAccess::Write }];
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let now = OffsetDateTime::now_utc();
     assert!(CertificateAuthority::new(&grants, &[], Arc::clone(&provider), now).unwrap().is_none());
@@ -100,13 +100,13 @@ fn there_is_none_without_a_grant_to_read() {
 }
 
 #[test]
-fn leaves_are_kept_and_bounded() {
+fn leaf_certificates_are_cached_and_bounded() {
     let authority = authority(&["*.brave.test"]);
     let host = "a.brave.test".parse().unwrap();
     let first = authority.server_config(&host).unwrap();
     assert!(Arc::ptr_eq(&first, &authority.server_config(&host).unwrap()));
-    for number in 0..=super::MOST_LEAVES {
+    for number in 0..=super::MAX_LEAVES {
         authority.server_config(&format!("h{number}.brave.test").parse().unwrap()).unwrap();
     }
-    assert!(authority.leaves.lock().unwrap().len() <= super::MOST_LEAVES);
+    assert!(authority.leaves.lock().unwrap().len() <= super::MAX_LEAVES);
 }

@@ -1,4 +1,4 @@
-//! Clients that take their time, on a clock that stands still.
+//! Slow clients, with a paused clock.
 
 use std::io;
 use std::net::IpAddr;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::Instant;
 
-use super::{Scope, serve_requests};
+use super::{RequestScope, serve_requests};
 use crate::credentials::Credentials;
 use crate::meter::Meter;
 use crate::policy::{ProxyPolicy, UpstreamRoots};
@@ -41,8 +41,8 @@ fn run() -> Run {
     Run::new(policy, Arc::new(Nobody), None, Credentials::new(Vec::new()), meter)
 }
 
-/// What a client gets that sends one byte per second of this text, after how many seconds, and
-/// what is written down about it.
+/// Sends a text with one byte per second, and returns the response, the elapsed seconds and the
+/// recorded refusals.
 async fn slowly(text: &str) -> (String, u64, Vec<RefusalKind>) {
     let run = run();
     let (client, server) = tokio::io::duplex(1024);
@@ -62,7 +62,8 @@ async fn slowly(text: &str) -> (String, u64, Vec<RefusalKind>) {
         (answer, start.elapsed().as_secs())
     };
     let serving = async {
-        let end = serve_requests(&run, Prefixed::new(server, Vec::new()), &Scope::Proxy).await;
+        let end =
+            serve_requests(&run, Prefixed::new(server, Vec::new()), &RequestScope::Proxy).await;
         assert!(end.unwrap().is_none());
     };
     let ((answer, seconds), (), ()) = tokio::join!(receiving, sending, serving);
@@ -71,7 +72,7 @@ async fn slowly(text: &str) -> (String, u64, Vec<RefusalKind>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_head_that_takes_too_long_is_given_up() {
+async fn a_head_that_takes_too_long_is_refused() {
     // sandbox-C29
     let (answer, seconds, refusals) = slowly(&"GET http://a.test/ HTTP/1.1\r\n".repeat(4)).await;
     assert!(answer.starts_with("HTTP/1.1 400 Bad Request\r\n"), "{answer}");
@@ -80,13 +81,13 @@ async fn a_head_that_takes_too_long_is_given_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_says_nothing_is_let_go_without_a_word() {
+async fn a_silent_client_is_disconnected_without_a_response() {
     // sandbox-C29
     assert_eq!(slowly("").await, (String::new(), 30, Vec::new()));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_head_that_is_only_slow_is_answered() {
+async fn a_slow_head_within_the_timeout_is_answered() {
     let (answer, _, refusals) = slowly("GET http://a.b HTTP/1.0\r\n\r\n").await;
     assert!(answer.starts_with("HTTP/1.1 403 Forbidden\r\n"), "{answer}");
     assert_eq!(refusals, [RefusalKind::Host]);

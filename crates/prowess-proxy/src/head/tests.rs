@@ -1,8 +1,8 @@
-//! Heads that are taken and heads that are not.
+//! Heads that are accepted or refused.
 
 use proptest::prelude::*;
 
-use super::{Framing, Head, HeadScanner, LONGEST_HEAD, parse};
+use super::{Framing, Head, HeadScanner, MAX_HEAD, parse};
 
 fn read(bytes: &[u8]) -> Result<Option<Head>, &'static str> {
     match HeadScanner::default().find_end(bytes)? {
@@ -14,17 +14,17 @@ fn read(bytes: &[u8]) -> Result<Option<Head>, &'static str> {
 fn why_not(text: &str) -> &'static str {
     match read(text.as_bytes()) {
         Err(what) => what,
-        Ok(head) => panic!("{text:?} was taken: {head:?}"),
+        Ok(head) => panic!("{text:?} was accepted: {head:?}"),
     }
 }
 
-/// A request with these lines behind the first.
+/// A request with these header lines.
 fn with(lines: &str) -> String {
     format!("GET / HTTP/1.1\r\nHost: a.test\r\n{lines}\r\n")
 }
 
 #[test]
-fn an_ordinary_head_is_read() {
+fn an_ordinary_head_is_parsed() {
     let text = "POST /x?y HTTP/1.1\r\nHost: a.test\r\nContent-Length: 12\r\n\r\nbody";
     let head = read(text.as_bytes()).unwrap().unwrap();
     assert_eq!(
@@ -40,7 +40,7 @@ fn an_ordinary_head_is_read() {
 }
 
 #[test]
-fn whatever_two_readers_could_understand_differently_is_refused() {
+fn ambiguous_heads_are_refused() {
     // sandbox-C20
     let table = [
         (with("Content-Length: 1\r\nTransfer-Encoding: chunked\r\n"), "both"),
@@ -84,9 +84,9 @@ fn whatever_two_readers_could_understand_differently_is_refused() {
 }
 
 #[test]
-fn a_head_has_a_longest_length() {
+fn the_length_of_a_head_is_bounded() {
     // sandbox-C29
-    let endless = with(&format!("X: {}", "y".repeat(LONGEST_HEAD)));
+    let endless = with(&format!("X: {}", "y".repeat(MAX_HEAD)));
     assert_eq!(why_not(&endless), "the request's head is longer than 64 KiB");
 }
 
@@ -97,9 +97,9 @@ proptest! {
         let _ = read(&[b"GET / HTTP/1.1\r\nHost: a\r\n", &bytes[..], b"\r\n\r\n"].concat());
     }
 
-    /// However a head is cut into pieces, its end is where it is.
+    /// The end of a head does not depend on chunk boundaries.
     #[test]
-    fn pieces_make_no_difference(text in "[a-zA-Z: \r\n\t]{0,60}", cut in 0..60_usize) {
+    fn chunk_boundaries_do_not_change_the_end(text in "[a-zA-Z: \r\n\t]{0,60}", cut in 0..60_usize) {
         let bytes = text.as_bytes();
         let whole = HeadScanner::default().find_end(bytes);
         let mut scanner = HeadScanner::default();

@@ -1,4 +1,4 @@
-//! Greetings whole, in pieces, and broken.
+//! Complete, fragmented and malformed `ClientHello` messages.
 
 use std::sync::Arc;
 
@@ -6,9 +6,9 @@ use proptest::prelude::*;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, RootCertStore};
 
-use super::{Hello, HelloError, LONGEST_HELLO, read};
+use super::{Hello, HelloError, MAX_HELLO, read};
 
-/// A greeting as a real client sends it.
+/// The `ClientHello` of a real client.
 fn real(host: &str) -> Vec<u8> {
     let config =
         ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
@@ -23,7 +23,7 @@ fn real(host: &str) -> Vec<u8> {
     bytes
 }
 
-/// A greeting with these extensions, in one record.
+/// A `ClientHello` with these extensions, in one record.
 fn made(extensions: &[(u16, Vec<u8>)]) -> Vec<u8> {
     let mut list = Vec::new();
     for (kind, content) in extensions {
@@ -56,7 +56,7 @@ fn length16(bytes: &[u8]) -> [u8; 2] {
     u16::try_from(bytes.len()).unwrap().to_be_bytes()
 }
 
-/// A message cut into records of at most this size.
+/// Splits a message into records of at most this size.
 fn records(message: &[u8], size: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     for piece in message.chunks(size) {
@@ -72,7 +72,7 @@ fn complete(name: &str) -> Hello {
 }
 
 #[test]
-fn the_name_is_found_in_one_byte_segments_and_in_many_records() {
+fn the_server_name_is_found_in_fragmented_messages() {
     // sandbox-C16
     let whole = real("api.brave.test");
     for end in 0..whole.len() {
@@ -81,41 +81,41 @@ fn the_name_is_found_in_one_byte_segments_and_in_many_records() {
     assert_eq!(read(&whole), Ok(complete("api.brave.test")));
     for size in 1..64 {
         let bytes = records(&whole[5..], size);
-        if bytes.len() < LONGEST_HELLO {
+        if bytes.len() < MAX_HELLO {
             assert_eq!(read(&bytes), Ok(complete("api.brave.test")), "records of {size}");
         }
     }
 }
 
 #[test]
-fn the_name_is_found_behind_a_large_key_share() {
+fn the_server_name_is_found_after_a_large_key_share() {
     // sandbox-C16
     let hello = made(&[(51, vec![0; 1300]), (21, vec![0; 4000]), server_name(&["api.test"])]);
     assert_eq!(read(&hello), Ok(complete("api.test")));
 }
 
 #[test]
-fn an_encrypted_greeting_counts_by_its_outer_name() {
+fn an_encrypted_client_hello_is_checked_by_its_outer_name() {
     // sandbox-C16
     let hello = made(&[(0xfe0d, vec![1; 200]), server_name(&["public.test"])]);
     assert_eq!(read(&hello), Ok(complete("public.test")));
 }
 
 #[test]
-fn what_comes_behind_the_greeting_is_not_looked_at() {
+fn bytes_after_the_client_hello_are_ignored() {
     let mut bytes = made(&[server_name(&["api.test"])]);
     bytes.extend([23, 3, 3, 0, 1, 0]);
     assert_eq!(read(&bytes), Ok(complete("api.test")));
 }
 
 #[test]
-fn a_greeting_without_a_name_has_none() {
+fn a_client_hello_may_have_no_server_name() {
     // sandbox-C15
     assert_eq!(read(&made(&[(10, vec![0, 0])])), Ok(Hello::Complete { server_name: None }));
 }
 
 #[test]
-fn what_is_not_a_greeting_is_an_error() {
+fn other_bytes_are_an_error() {
     // sandbox-C15
     let two_names = made(&[server_name(&["api.test", "evil.test"])]);
     let twice = made(&[server_name(&["api.test"]), server_name(&["evil.test"])]);
@@ -139,14 +139,14 @@ fn what_is_not_a_greeting_is_an_error() {
         assert_eq!(read(&bytes), Err(error), "{what}");
     }
     let changed = [22, 3, 1, 0, 1, 1, 23, 3, 1];
-    assert_eq!(read(&changed), Err(HelloError::NotTls), "another kind of record in between");
+    assert_eq!(read(&changed), Err(HelloError::NotTls), "a record of another kind in between");
 }
 
 #[test]
-fn a_greeting_that_never_ends_is_given_up() {
+fn an_endless_client_hello_is_refused() {
     // sandbox-C29
     let mut bytes = vec![22, 3, 1, 0x40, 0, 1, 0, 0x40, 0];
-    bytes.resize(LONGEST_HELLO - 1, 0);
+    bytes.resize(MAX_HELLO - 1, 0);
     assert_eq!(read(&bytes), Ok(Hello::Incomplete));
     bytes.push(0);
     assert_eq!(read(&bytes), Err(HelloError::TooLong));
@@ -160,9 +160,9 @@ proptest! {
         let _ = read(&records(&[&[1, 0, 1, 0x40][..], &bytes].concat(), 50));
     }
 
-    /// A damaged greeting may be unreadable, but what is read out of it is in it.
+    /// A damaged `ClientHello` may be unreadable, but a name that is read occurs in it.
     #[test]
-    fn damage_never_invents_a_name(
+    fn damage_never_yields_a_name_that_is_not_there(
         at in 0..200_usize,
         value in any::<u8>(),
         cut in 0..20_usize,

@@ -1,11 +1,11 @@
-//! One spelling per host.
+//! Each host has one spelling.
 
 use std::net::Ipv4Addr;
 
 use proptest::prelude::*;
 
 use super::{Authority, Host};
-use crate::policy::HostPattern;
+use crate::policy::HostMatcher;
 
 fn read(text: &str) -> String {
     match text.parse::<Host>() {
@@ -16,7 +16,7 @@ fn read(text: &str) -> String {
 }
 
 #[test]
-fn every_text_has_one_reading() {
+fn every_spelling_has_one_canonical_form() {
     let table = [
         ("api.brave.test", "name api.brave.test"),
         ("API.Brave.TEST", "name api.brave.test"),
@@ -28,7 +28,7 @@ fn every_text_has_one_reading() {
         ("", "Empty"),
         ("b\u{fc}cher.test", "name xn--bcher-kva.test"),
         ("XN--BCHER-KVA.test", "name xn--bcher-kva.test"),
-        // Dots and letters that become plain ones.
+        // Full-width dots and letters become ASCII.
         ("evil.test\u{3002}brave.test", "name evil.test.brave.test"),
         ("\u{ff41}pi.brave.test", "name api.brave.test"),
         ("xn--a.brave.test", "Name"),
@@ -72,7 +72,7 @@ fn every_text_has_one_reading() {
 }
 
 #[test]
-fn lengths_are_those_of_the_domain_name_system() {
+fn name_lengths_are_limited_as_in_dns() {
     let label = "a".repeat(63);
     let longest = format!("{label}.{label}.{label}.{}", "a".repeat(61));
     assert_eq!(read(&longest), format!("name {longest}"));
@@ -82,7 +82,7 @@ fn lengths_are_those_of_the_domain_name_system() {
 }
 
 #[test]
-fn a_port_is_a_plain_number() {
+fn ports_are_plain_numbers() {
     let read = |text: &str| match text.parse::<Authority>() {
         Ok(Authority { host, port }) => format!("{host} {port:?}"),
         Err(error) => format!("{error:?}"),
@@ -109,7 +109,7 @@ fn a_port_is_a_plain_number() {
     }
 }
 
-/// Every way in which `inet_aton` and browsers read an address.
+/// All spellings of an address that `inet_aton` and browsers accept.
 fn spellings(address: u32) -> Vec<String> {
     let [a, b, c, d] = address.to_be_bytes();
     let (low24, low16) = (address & 0x00ff_ffff, address & 0xffff);
@@ -130,7 +130,7 @@ fn spellings(address: u32) -> Vec<String> {
 
 proptest! {
     #[test]
-    fn reading_never_panics_and_what_it_gives_reads_as_itself(text in any::<String>()) {
+    fn parsing_never_panics_and_round_trips(text in any::<String>()) {
         if let Ok(host) = text.parse::<Host>() {
             prop_assert_eq!(host.to_string().parse::<Host>(), Ok(host));
         }
@@ -141,7 +141,7 @@ proptest! {
     fn only_true_subdomains_match(
         text in "[a-z0-9.@#%:/\\\\\\[\\]\u{3002}\u{ff0e}\u{ad} _-]{0,12}(brave\\.test)?[a-z.@#\\\\]{0,6}",
     ) {
-        let pattern: HostPattern = "*.brave.test".parse().unwrap();
+        let pattern: HostMatcher = "*.brave.test".parse().unwrap();
         if let Ok(host) = text.parse::<Host>() {
             let name = host.to_string();
             let truly = name == "brave.test" || name.ends_with(".brave.test");
@@ -153,7 +153,7 @@ proptest! {
     }
 
     #[test]
-    fn no_spelling_of_an_address_is_a_name(address in any::<u32>()) {
+    fn no_spelling_of_an_address_is_parsed_as_a_name(address in any::<u32>()) {
         for text in spellings(address) {
             match text.parse::<Host>() {
                 Err(_) => {}

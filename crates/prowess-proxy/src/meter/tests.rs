@@ -1,4 +1,4 @@
-//! Amounts and rates, on a clock that stands still.
+//! Traffic and bandwidth limits, with a paused clock.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::{Bucket, Meter, Metered};
 
 const MIB: u64 = 1024 * 1024;
 
-/// Virtual seconds that it takes to read so many bytes, and what came of it.
+/// Downloads this many bytes, and returns the virtual seconds and the result.
 fn download(
     length: usize,
     cap: Option<u64>,
@@ -46,7 +46,7 @@ fn download(
 }
 
 #[test]
-fn a_download_takes_as_long_as_its_rate_says() {
+fn a_download_keeps_to_the_rate() {
     // sandbox-C30: within a tenth
     for (length, rate, seconds) in [(10 * MIB, MIB, 10.0), (MIB, 64 * 1024, 16.0), (500, 100, 5.0)]
     {
@@ -58,14 +58,14 @@ fn a_download_takes_as_long_as_its_rate_says() {
 }
 
 #[test]
-fn without_a_rate_nothing_waits() {
+fn without_a_rate_there_is_no_delay() {
     let (took, result, meter) = download(1_000_000, None, None);
     assert_eq!((took, result), (0.0, Ok(1_000_000)));
     assert_eq!((meter.bytes_up(), meter.bytes_down(), meter.cap_reached()), (0, 1_000_000, false));
 }
 
 #[test]
-fn one_byte_more_than_the_cap_is_cut_off() {
+fn a_transfer_beyond_the_cap_is_aborted() {
     // sandbox-C30
     let cut = Err("the traffic limit of the run is reached".to_owned());
     let (_, result, meter) = download(100_001, Some(100_000), None);
@@ -114,9 +114,9 @@ async fn two_connections_share_one_rate() {
 }
 
 proptest! {
-    /// However often somebody asks, no more flows than time allows.
+    /// The bucket never grants more than the rate allows, however often it is asked.
     #[test]
-    fn the_bucket_never_gives_more_than_flowed_in(
+    fn the_bucket_never_exceeds_its_rate(
         rate in 1..10_000_000_u64,
         steps in proptest::collection::vec((0..50_000_000_u64, 1..100_000_u64), 1..100),
     ) {
@@ -138,9 +138,9 @@ proptest! {
         prop_assert!(u128::from(given) <= inflow);
     }
 
-    /// Whoever waits as long as told gets something.
+    /// After waiting for the returned time, something is granted.
     #[test]
-    fn waiting_as_long_as_told_is_enough(
+    fn waiting_for_the_returned_time_is_enough(
         rate in 1..10_000_000_u64,
         taken in 0..1_000_000_u64,
         wanted in 1..1_000_000_u64,

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::{Access, HostGrant, HostPattern, ProxyPolicy, Ungranted, UpstreamRoots};
+use super::{HostAccess, HostGrant, HostMatcher, ProxyPolicy, Ungranted, UpstreamRoots};
 
-fn policy(grants: &[(&str, Option<u16>, Access)]) -> ProxyPolicy {
+fn policy(grants: &[(&str, Option<u16>, HostAccess)]) -> ProxyPolicy {
     let grants = grants.iter().map(|&(host, port, access)| HostGrant {
         host: host.parse().unwrap(),
         port,
@@ -25,19 +25,19 @@ fn policy(grants: &[(&str, Option<u16>, Access)]) -> ProxyPolicy {
     }
 }
 
-fn decide(policy: &ProxyPolicy, host: &str, port: u16) -> Result<Access, Ungranted> {
+fn decide(policy: &ProxyPolicy, host: &str, port: u16) -> Result<HostAccess, Ungranted> {
     policy.decide(&host.parse().unwrap(), port)
 }
 
-const READ: Result<Access, Ungranted> = Ok(Access::Read);
-const WRITE: Result<Access, Ungranted> = Ok(Access::Write);
-const HOST: Result<Access, Ungranted> = Err(Ungranted::Host);
-const PORT: Result<Access, Ungranted> = Err(Ungranted::Port);
+const READ: Result<HostAccess, Ungranted> = Ok(HostAccess::Read);
+const WRITE: Result<HostAccess, Ungranted> = Ok(HostAccess::Write);
+const HOST: Result<HostAccess, Ungranted> = Err(Ungranted::Host);
+const PORT: Result<HostAccess, Ungranted> = Err(Ungranted::Port);
 
 #[test]
-fn a_star_means_the_apex_and_everything_below_it() {
+fn a_wildcard_matches_the_domain_and_its_subdomains() {
     // GAIA §3.2, R51
-    let policy = policy(&[("*.brave.com", None, Access::Read)]);
+    let policy = policy(&[("*.brave.com", None, HostAccess::Read)]);
     for host in ["brave.com", "api.brave.com", "a.b.c.brave.com", "API.BRAVE.COM."] {
         assert_eq!(decide(&policy, host, 443), READ, "{host}");
     }
@@ -47,17 +47,17 @@ fn a_star_means_the_apex_and_everything_below_it() {
 }
 
 #[test]
-fn an_empty_list_is_nobody_and_a_star_is_every_name() {
+fn an_empty_list_matches_nothing_and_a_star_every_name() {
     // SRT §4.7, sandbox-C27, sandbox-C11
     let nobody = policy(&[]);
-    let everybody = policy(&[("*", None, Access::Write)]);
+    let everybody = policy(&[("*", None, HostAccess::Write)]);
     for host in ["brave.com", "localhost", "a"] {
         assert_eq!(decide(&nobody, host, 443), HOST, "{host}");
         assert_eq!(decide(&everybody, host, 443), WRITE, "{host}");
     }
     for literal in ["1.1.1.1", "[2606:4700::1111]"] {
         assert_eq!(decide(&everybody, literal, 443), HOST, "{literal}");
-        let exactly = policy(&[(literal, None, Access::Read)]);
+        let exactly = policy(&[(literal, None, HostAccess::Read)]);
         assert_eq!(decide(&exactly, literal, 443), READ, "{literal}");
     }
 }
@@ -65,8 +65,8 @@ fn an_empty_list_is_nobody_and_a_star_is_every_name() {
 #[test]
 fn ports_are_80_and_443_unless_the_grant_names_one() {
     // sandbox-C24
-    let usual = policy(&[("api.test", None, Access::Read)]);
-    let named = policy(&[("api.test", Some(8443), Access::Read)]);
+    let usual = policy(&[("api.test", None, HostAccess::Read)]);
+    let named = policy(&[("api.test", Some(8443), HostAccess::Read)]);
     for (port, with_usual, with_named) in
         [(80, READ, PORT), (443, READ, PORT), (8443, PORT, READ), (22, PORT, PORT)]
     {
@@ -76,11 +76,11 @@ fn ports_are_80_and_443_unless_the_grant_names_one() {
 }
 
 #[test]
-fn grants_add_up() {
+fn grants_are_cumulative() {
     let policy = policy(&[
-        ("*.test", None, Access::Read),
-        ("api.test", None, Access::Write),
-        ("api.test", Some(8443), Access::Read),
+        ("*.test", None, HostAccess::Read),
+        ("api.test", None, HostAccess::Write),
+        ("api.test", Some(8443), HostAccess::Read),
     ]);
     assert_eq!(decide(&policy, "api.test", 443), WRITE);
     assert_eq!(decide(&policy, "api.test", 8443), READ);
@@ -96,9 +96,9 @@ fn grants() -> impl Strategy<Value = Vec<HostGrant>> {
         Just("1.1.1.1"),
     ];
     let port = prop_oneof![Just(None), Just(Some(443)), Just(Some(22))];
-    let access = prop_oneof![Just(Access::Read), Just(Access::Write)];
+    let access = prop_oneof![Just(HostAccess::Read), Just(HostAccess::Write)];
     let grant = (host, port, access).prop_map(|(host, port, access)| HostGrant {
-        host: host.parse::<HostPattern>().unwrap(),
+        host: host.parse::<HostMatcher>().unwrap(),
         port,
         access,
     });

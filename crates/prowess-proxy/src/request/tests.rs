@@ -1,16 +1,16 @@
-//! What reading means.
+//! Requests that read access allows.
 
-use super::{judge, overrides_in_query};
+use super::{check, overrides_in_query};
 use crate::head::{Head, parse};
-use crate::policy::Access;
+use crate::policy::HostAccess;
 use crate::refusal::RefusalKind;
 
 fn request(first: &str, fields: &str) -> Head {
     parse(format!("{first} HTTP/1.1\r\nHost: a.test\r\n{fields}\r\n").as_bytes()).unwrap()
 }
 
-fn decide(head: &Head, access: Access) -> Result<(), RefusalKind> {
-    judge(head, access, &"a.test".parse().unwrap(), 443).map_err(|refusal| refusal.kind)
+fn decide(head: &Head, access: HostAccess) -> Result<(), RefusalKind> {
+    check(head, access, &"a.test".parse().unwrap(), 443).map_err(|refusal| refusal.kind)
 }
 
 const METHOD: Result<(), RefusalKind> = Err(RefusalKind::Method);
@@ -18,7 +18,7 @@ const SMUGGLING: Result<(), RefusalKind> = Err(RefusalKind::Smuggling);
 const FETCH: &str = "Content-Type: application/x-git-upload-pack-request\r\n";
 
 #[test]
-fn reading_allows_what_changes_nothing() {
+fn read_access_allows_safe_requests_only() {
     // GAIA-3.2-5, sandbox-C18, sandbox-C20 to sandbox-C23
     let fetch_with_body = format!("{FETCH}Content-Length: 9\r\n");
     let fetch_upgrading = format!("{FETCH}Upgrade: websocket\r\n");
@@ -57,21 +57,21 @@ fn reading_allows_what_changes_nothing() {
         ("GET /r.git/info/refs?a=b&service=git-receive-pack", "", METHOD),
     ];
     for (first, fields, expected) in table {
-        assert_eq!(decide(&request(first, fields), Access::Read), expected, "{first} {fields}");
+        assert_eq!(decide(&request(first, fields), HostAccess::Read), expected, "{first} {fields}");
     }
 }
 
 #[test]
-fn writing_allows_everything_but_a_tunnel_in_a_tunnel() {
+fn write_access_allows_everything_except_nested_connect() {
     for first in ["GET /", "POST /", "DELETE /", "PROPFIND /", "POST /r/git-receive-pack"] {
-        assert_eq!(decide(&request(first, ""), Access::Write), Ok(()), "{first}");
+        assert_eq!(decide(&request(first, ""), HostAccess::Write), Ok(()), "{first}");
     }
     // sandbox-C22
-    assert_eq!(decide(&request("CONNECT a.test:443", ""), Access::Write), SMUGGLING);
+    assert_eq!(decide(&request("CONNECT a.test:443", ""), HostAccess::Write), SMUGGLING);
 }
 
 #[test]
-fn another_method_in_the_query_is_seen() {
+fn a_method_override_in_the_query_is_detected() {
     // sandbox-C21
     for (first, expected) in [
         ("GET /?_method=DELETE", true),

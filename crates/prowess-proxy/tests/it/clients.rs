@@ -1,5 +1,5 @@
-//! Real programs in front of the proxy. They are part of every system this runs on; one that is
-//! missing is a failure and not a reason to skip.
+//! Real programs that use the proxy. They are part of every supported system, so a missing one is a
+//! failure and not a reason to skip.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::world::{Seen, World};
 
 const BOTH: &[&str] = &["read *.brave.test:{http}", "read *.brave.test:{https}"];
 
-/// Runs a program with the proxy in its environment, as the sandbox will.
+/// Runs a program with the proxy in its environment, as the sandbox does.
 fn run(world: &World, program: &str, arguments: &[&str]) -> String {
     let folder = TempDir::new().unwrap();
     run_in(world, folder.path(), program, arguments)
@@ -46,7 +46,7 @@ fn run_in(world: &World, folder: &Path, program: &str, arguments: &[&str]) -> St
     format!("exit {code}\n{}\n{}", said.trim_end(), complained.trim_end()).trim_end().to_owned()
 }
 
-/// What a client saw and what reached the servers, without what differs between versions.
+/// What the client printed and what reached the servers, without details that depend on versions.
 fn show(seen: &Seen) -> String {
     let mut text = seen.client.clone();
     for request in &seen.servers {
@@ -64,7 +64,7 @@ fn curl(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn curl_reads() {
+fn curl_can_read_granted_hosts() {
     // GAIA §3.2, GAIA-3.2-5
     assert_snapshot!(curl(&["http://api.brave.test:{http}/"]), @"
     exit 0
@@ -83,7 +83,7 @@ fn curl_reads() {
 }
 
 #[test]
-fn curl_does_not_write() {
+fn curl_cannot_write_with_read_access() {
     // GAIA-3.2-5, sandbox-C18, sandbox-C19
     for scheme in ["http", "https"] {
         let url = format!("{scheme}://api.brave.test:{{{scheme}}}/");
@@ -96,7 +96,7 @@ fn curl_does_not_write() {
 }
 
 #[test]
-fn curl_does_not_leave_the_list() {
+fn curl_cannot_access_other_hosts() {
     // GAIA §3.2, sandbox-C08, sandbox-C10
     assert_snapshot!(curl(&["http://example.com/"]), @"
     exit 0
@@ -115,15 +115,15 @@ fn curl_does_not_leave_the_list() {
 }
 
 #[test]
-fn curl_does_not_get_past_another_server_name() {
-    // sandbox-C14: connected to one host, greeting another.
+fn curl_cannot_use_another_server_name() {
+    // sandbox-C14: `CONNECT` and `ClientHello` name different hosts.
     let seen =
         curl(&["--connect-to", "evil.test:443:api.brave.test:{https}", "https://evil.test/"]);
     assert!(!seen.starts_with("exit 0") && !seen.contains("server:"), "{seen}");
 }
 
 #[test]
-fn curl_without_this_runs_certificate_gets_nothing() {
+fn curl_without_the_certificate_of_the_run_is_refused() {
     // sandbox-C19
     let mut world = World::new(BOTH);
     world.ca = World::new(BOTH).ca;
@@ -145,7 +145,7 @@ for method, url in zip(sys.argv[1::2], sys.argv[2::2]):
 ";
 
 #[test]
-fn python_reads_and_does_not_write() {
+fn python_can_read_but_not_write() {
     // GAIA §3.2, GAIA-3.2-5
     let world = World::new(BOTH);
     let arguments = [
@@ -221,7 +221,7 @@ fn git_server(repositories: &Path) -> Answer {
 }
 
 #[test]
-fn git_clones_and_does_not_push() {
+fn git_can_clone_but_not_push() {
     // sandbox-C23
     let folder = TempDir::new().unwrap();
     let repositories = folder.path().join("repositories");

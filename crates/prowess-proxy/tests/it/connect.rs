@@ -1,4 +1,4 @@
-//! Tunnels to hosts that may be written to.
+//! Tunnels to hosts that are granted for writing.
 
 use std::io::Write;
 use std::net::Shutdown;
@@ -28,7 +28,7 @@ fn a_granted_host_gets_a_tunnel() {
 }
 
 #[test]
-fn another_host_gets_none_and_is_not_looked_up() {
+fn an_ungranted_host_gets_no_tunnel_and_no_lookup() {
     // sandbox-C08
     let via = Via::Tls { connect: "evil.test:{https}", server_name: "evil.test" };
     assert_snapshot!(check(WRITE, via, GET), @"
@@ -44,7 +44,7 @@ fn another_host_gets_none_and_is_not_looked_up() {
 }
 
 #[test]
-fn another_server_name_is_cut_off_before_the_server_hears_it() {
+fn another_server_name_is_refused_before_the_server_is_contacted() {
     // sandbox-C14
     let via = Via::Tls { connect: "api.brave.test:{https}", server_name: "evil.test" };
     assert_snapshot!(check(WRITE, via, GET), @"
@@ -55,7 +55,7 @@ fn another_server_name_is_cut_off_before_the_server_hears_it() {
 }
 
 #[test]
-fn no_server_name_is_cut_off() {
+fn a_missing_server_name_is_refused() {
     // sandbox-C15
     let via = Via::Tls { connect: "api.brave.test:{https}", server_name: "" };
     assert_snapshot!(check(WRITE, via, GET), @"
@@ -66,7 +66,7 @@ fn no_server_name_is_cut_off() {
 }
 
 #[test]
-fn a_tunnel_carries_tls_and_nothing_else() {
+fn a_tunnel_carries_only_tls() {
     // sandbox-C15
     for text in ["SSH-2.0-OpenSSH_9.6\r\n", GET, "\u{16}\u{3}\u{1}"] {
         let world = World::new(&["write *.brave.test:{http}"]);
@@ -78,7 +78,7 @@ fn a_tunnel_carries_tls_and_nothing_else() {
 }
 
 #[test]
-fn a_greeting_in_single_bytes_is_read_all_the_same() {
+fn a_client_hello_in_single_bytes_is_parsed() {
     // sandbox-C16
     for (server_name, passes) in [("api.brave.test", true), ("evil.test", false)] {
         let world = World::new(WRITE);
@@ -105,7 +105,7 @@ fn a_greeting_in_single_bytes_is_read_all_the_same() {
 }
 
 #[test]
-fn a_greeting_in_many_records_is_read_all_the_same() {
+fn a_client_hello_in_many_records_is_parsed() {
     // sandbox-C16
     let world = World::new(WRITE);
     let mut stream = tunnel(&world, "api.brave.test:{https}").unwrap();
@@ -130,7 +130,7 @@ fn an_address_gets_a_tunnel_only_without_a_server_name() {
     let grants = &["write 127.0.0.1:{https}"];
     let world = World::new(grants);
     let stream = tunnel(&world, "127.0.0.1:{https}").unwrap();
-    // A client that is given an address sends no server name.
+    // A client that connects to an address sends no server name.
     let mut client = tls(stream, None, "127.0.0.1");
     assert!(matches!(ServerName::try_from("127.0.0.1"), Ok(ServerName::IpAddress(_))));
     client.write_all(GET.as_bytes()).unwrap();
@@ -156,7 +156,7 @@ fn ports_that_are_not_granted_get_no_tunnel() {
 }
 
 #[test]
-fn broken_requests_for_a_tunnel_are_refused() {
+fn malformed_connect_requests_are_refused() {
     for (text, status) in [
         ("CONNECT api.brave.test HTTP/1.1\r\nHost: api.brave.test\r\n\r\n", 400),
         ("CONNECT http://api.brave.test:{https} HTTP/1.1\r\nHost: api.brave.test\r\n\r\n", 400),
@@ -178,7 +178,7 @@ fn broken_requests_for_a_tunnel_are_refused() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_said_so() {
+fn an_unreachable_server_is_reported() {
     let world = World::new(&["write *.brave.test:1"]);
     let seen = exchange(world, Via::Tunnel("api.brave.test:1"), "");
     assert!(seen.client.starts_with("HTTP/1.1 502 Bad Gateway"), "{}", seen.client);
@@ -186,8 +186,8 @@ fn a_server_that_is_not_there_is_said_so() {
 }
 
 #[test]
-fn what_is_sent_early_is_passed_on() {
-    // A client may send its greeting without waiting for the proxy's answer.
+fn early_data_is_forwarded() {
+    // A client may send its `ClientHello` before the response to `CONNECT`.
     let world = World::new(WRITE);
     let mut stream = world.connect();
     let mut client = tls(stream.try_clone().unwrap(), None, "api.brave.test");
@@ -205,7 +205,7 @@ fn what_is_sent_early_is_passed_on() {
 }
 
 #[test]
-fn two_runs_do_not_mix() {
+fn two_runs_have_separate_policies() {
     // sandbox-C26
     let narrow = World::new(&["write api.brave.test:{https}"]);
     let wide = World::new(&["write *:{https}"]);

@@ -1,4 +1,4 @@
-//! Keys that only one host gets (attack sandbox-F06).
+//! Keys that are sent to one host only (attack sandbox-F06).
 
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use insta::assert_snapshot;
-use prowess_proxy::{Credential, ProxyPolicy};
+use prowess_proxy::{HostCredential, ProxyPolicy};
 use prowess_secrets::{Placeholder, Secret};
 
 use crate::server::{Answer, usual_answers};
@@ -30,13 +30,13 @@ fn placeholder() -> Placeholder {
     Placeholder::new(&Secret::new("API_KEY", KEY), random).unwrap()
 }
 
-/// A key for one host of the tests.
+/// Binds a key to a host of the tests.
 fn bind(policy: &mut ProxyPolicy) {
     let host = "api.brave.test".parse().unwrap();
-    policy.credentials = vec![Credential { host, placeholder: placeholder() }];
+    policy.credentials = vec![HostCredential { host, placeholder: placeholder() }];
 }
 
-/// What everybody saw. `{key}` in the text is the placeholder, and in the result as well; the real key is `REAL`.
+/// What the client, the servers and the report saw. `{key}` stands for the placeholder, in the text and in the result; the real key is `REAL`.
 fn check(grants: &[&str], via: Via<'_>, text: &str) -> String {
     check_with(grants, usual_answers(), via, text)
 }
@@ -62,7 +62,7 @@ fn get(host: &str, path: &str, fields: &str) -> String {
 }
 
 #[test]
-fn the_bound_host_gets_the_key_in_fields_and_nowhere_else() {
+fn the_bound_host_gets_the_key_in_header_fields_only() {
     let text = get(
         "api.brave.test",
         "/a?key={key}",
@@ -81,7 +81,7 @@ fn the_bound_host_gets_the_key_in_fields_and_nowhere_else() {
 
 #[test]
 fn a_body_keeps_its_placeholder() {
-    // Also where the host may be written to, TLS is ended here, or nothing could be put in.
+    // TLS is also terminated if the host is granted for writing: otherwise nothing could be inserted.
     let text = filled("POST /a HTTP/1.1\r\nHost: api.brave.test\r\nX-Key: {key}\r\nContent-Length: {length}\r\n\r\n{key}")
         .replace("{length}", &KEY.len().to_string());
     assert_snapshot!(check(WRITE, API, &text), @r#"
@@ -96,19 +96,19 @@ fn a_body_keeps_its_placeholder() {
 }
 
 #[test]
-fn basic_authentication_is_looked_into() {
+fn placeholders_in_basic_authentication_are_replaced() {
     let wrap = |text: &str| STANDARD.encode(text);
     let field = format!("Authorization: Basic {}\r\n", wrap(&filled("user:{key}")));
     let shown = check(READ, API, &get("api.brave.test", "/", &field));
     assert!(shown.contains(&wrap(&format!("user:{KEY}"))), "{shown}");
-    // And nobody else gets away with wrapping.
+    // Encoding the placeholder does not bypass the check for other hosts.
     let shown = check(READ, OTHER, &get("other.brave.test", "/", &field));
     assert!(!shown.contains("server "), "{shown}");
     assert!(shown.contains("refused Credential"), "{shown}");
 }
 
 #[test]
-fn another_host_gets_nothing_and_the_user_hears_of_it() {
+fn other_hosts_get_no_key_and_the_attempt_is_reported() {
     let text = get("other.brave.test", "/a", "Authorization: Bearer {key}\r\n");
     assert_snapshot!(check(READ, OTHER, &text), @"
     client  HTTP/1.1 403 Forbidden
@@ -120,7 +120,7 @@ fn another_host_gets_nothing_and_the_user_hears_of_it() {
     refused Credential
     refused: the tool tried to send the placeholder of `API_KEY` to `other.brave.test`, but it is for `api.brave.test`
     ");
-    // In an address the placeholder may pass: it is worth nothing.
+    // In a URL the placeholder may pass, because it is worthless.
     let text = get("other.brave.test", "/{key}", "");
     assert_snapshot!(check(READ, OTHER, &text), @r#"
     client  HTTP/1.1 200 OK
@@ -134,7 +134,7 @@ fn another_host_gets_nothing_and_the_user_hears_of_it() {
 }
 
 #[test]
-fn without_tls_there_is_no_key() {
+fn keys_are_not_sent_without_tls() {
     let text = "GET http://api.brave.test:{http}/a HTTP/1.1\r\nHost: api.brave.test:{http}\r\nX-Key: {key}\r\n\r\n";
     assert_snapshot!(check(READ, Via::Proxy, text), @"
     client  HTTP/1.1 403 Forbidden
@@ -150,8 +150,8 @@ fn without_tls_there_is_no_key() {
 }
 
 #[test]
-fn a_server_that_repeats_the_key_is_not_heard() {
-    // The key comes back in the middle of a body that has a length, in fields, and in base64.
+fn an_echoed_key_is_replaced_in_the_response() {
+    // The key is echoed in a body with a length, in header fields, and in base64.
     let answer: Answer = Arc::new(|first, head, _| {
         let wrapped = STANDARD.encode(head);
         assert!(head.contains(KEY), "{head}");
@@ -194,7 +194,7 @@ fn a_server_that_repeats_the_key_is_not_heard() {
 }
 
 #[test]
-fn a_compressed_answer_of_the_bound_host_is_refused() {
+fn a_compressed_response_of_the_bound_host_is_refused() {
     let answer: Answer = Arc::new(|_, head, _| {
         assert!(head.to_lowercase().contains("accept-encoding: identity\r\n"), "{head}");
         assert!(!head.to_lowercase().contains("range:"), "{head}");
@@ -214,7 +214,7 @@ fn a_compressed_answer_of_the_bound_host_is_refused() {
 }
 
 #[test]
-fn no_report_holds_a_key() {
+fn reports_contain_no_keys() {
     let world = World::with(READ, usual_answers(), bind);
     let text = filled(&get("other.brave.test", "/{key}", "X-Key: {key}\r\n"));
     let seen = exchange(world, OTHER, &text);
@@ -226,7 +226,7 @@ fn no_report_holds_a_key() {
     assert!(!shown.contains(KEY), "{shown}");
 }
 
-/// Passes bytes on in both directions, as a process in a sandbox may do for another (attack sandbox-C25).
+/// Forwards bytes in both directions, as a process in a sandbox may do for another one (attack sandbox-C25).
 fn relay(to: u16) -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -246,7 +246,7 @@ fn relay(to: u16) -> u16 {
 }
 
 #[test]
-fn who_connects_for_somebody_else_gets_the_same_answer() {
+fn a_relayed_connection_is_checked_the_same() {
     // Attack sandbox-C25: the policy belongs to the listener and not to the client.
     for authority in ["api.brave.test:{https}", "evil.test:443", "api.brave.test:22"] {
         let direct = World::new(READ);

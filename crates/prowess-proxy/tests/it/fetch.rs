@@ -1,4 +1,4 @@
-//! Requests of the host's own: what they reach, and what no address that somebody wrote down leads to.
+//! Requests by the host: which addresses they may connect to.
 
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;
@@ -11,7 +11,7 @@ use prowess_proxy::{FetchRequest, Fetcher, UpstreamRoots};
 use crate::server::{Answer, Authority, Server};
 use crate::world::Names;
 
-/// `/to?URL` leads to another address; everything else is answered with the path.
+/// `/to?URL` redirects; every other path is returned as the body.
 fn answers() -> Answer {
     Arc::new(|first, _, body| {
         let path = first.split(' ').nth(1).unwrap_or("");
@@ -34,7 +34,7 @@ fn answers() -> Answer {
     })
 }
 
-/// Sends requests, `METHOD URL` each, and tells what came of them and what the servers saw.
+/// Sends requests (`METHOD URL`) and returns the results and what the servers saw.
 fn check(requests: &[&str]) -> String {
     let authority = Authority::new(&["secure.brave.test"]);
     let (http, https) = (Server::http(answers()), Server::https(&authority, answers()));
@@ -58,7 +58,7 @@ fn check(requests: &[&str]) -> String {
                 .into(),
             body: matches!(method, "POST" | "PUT").then(|| b"sent".to_vec()),
             timeout: Duration::from_mins(1),
-            most_bytes: 1_000,
+            max_bytes: 1_000,
         };
         let came = match runtime.block_on(fetcher.fetch(&request)) {
             Ok(it) => format!(
@@ -81,7 +81,7 @@ fn check(requests: &[&str]) -> String {
 }
 
 #[test]
-fn requests_reach_public_hosts() {
+fn requests_to_public_hosts_succeed() {
     assert_snapshot!(check(&[
         "GET http://api.brave.test:{http}/a?b=c#d",
         "POST http://api.brave.test:{http}/echo",
@@ -91,7 +91,7 @@ fn requests_reach_public_hosts() {
 }
 
 #[test]
-fn no_spelling_leads_inside() {
+fn no_spelling_of_a_private_address_is_accepted() {
     let told = check(&[
         "GET http://loopback.brave.test:{http}/",
         "GET http://metadata.brave.test/latest/meta-data",

@@ -1,4 +1,4 @@
-//! TLS to hosts that may only be read.
+//! TLS to hosts that are granted for reading only.
 
 use insta::assert_snapshot;
 
@@ -9,7 +9,7 @@ const READ: &[&str] = &["read *.brave.test:{https}"];
 const API: Via<'_> = Via::Tls { connect: "api.brave.test:{https}", server_name: "api.brave.test" };
 
 #[test]
-fn a_granted_host_is_read() {
+fn a_granted_host_can_be_read() {
     let text = "GET /1 HTTP/1.1\r\nHost: api.brave.test:{https}\r\n\r\n\
                 GET /2 HTTP/1.1\r\nHost: api.brave.test\r\n\r\n";
     // GAIA-3.2-5
@@ -30,7 +30,7 @@ fn a_granted_host_is_read() {
 }
 
 #[test]
-fn what_would_change_something_is_refused() {
+fn write_requests_are_refused() {
     for request in ["POST / ", "PUT / ", "DELETE / ", "PATCH / ", "POST /r/git-receive-pack "] {
         let text = format!("{request}HTTP/1.1\r\nHost: api.brave.test\r\n\r\n");
         // GAIA-3.2-5, sandbox-C19, sandbox-C23
@@ -43,7 +43,7 @@ fn what_would_change_something_is_refused() {
 }
 
 #[test]
-fn another_host_inside_is_refused() {
+fn another_host_inside_tls_is_refused() {
     let text = "GET / HTTP/1.1\r\nHost: evil.test\r\n\r\n";
     // sandbox-C17
     assert_snapshot!(check(READ, API, text), @"
@@ -58,7 +58,7 @@ fn another_host_inside_is_refused() {
 }
 
 #[test]
-fn a_tunnel_in_the_tunnel_is_refused() {
+fn connect_inside_tls_is_refused() {
     let text = "CONNECT api.brave.test:{https} HTTP/1.1\r\nHost: api.brave.test:{https}\r\n\r\n";
     // sandbox-C22
     assert_snapshot!(check(READ, API, text), @"
@@ -85,7 +85,7 @@ fn another_server_name_is_cut_off() {
 }
 
 #[test]
-fn git_may_fetch() {
+fn git_fetch_is_allowed() {
     let text = "POST /r.git/git-upload-pack HTTP/1.1\r\nHost: api.brave.test:{https}\r\n\
                 Content-Type: application/x-git-upload-pack-request\r\n\
                 Content-Length: 4\r\n\r\n0000";
@@ -102,7 +102,7 @@ fn git_may_fetch() {
 }
 
 #[test]
-fn a_client_of_another_run_gets_no_connection() {
+fn a_client_with_another_runs_certificate_is_refused() {
     // sandbox-C19, sandbox-C35
     let mut world = World::new(READ);
     let other = World::new(READ);
@@ -117,9 +117,9 @@ fn a_client_of_another_run_gets_no_connection() {
 }
 
 #[test]
-fn a_server_that_can_not_prove_itself_is_not_read() {
+fn a_server_with_an_invalid_certificate_is_refused() {
     let text = "GET / HTTP/1.1\r\nHost: deep.api.brave.test\r\n\r\n";
-    // The test server's certificate is for one level of names.
+    // The certificate of the test server covers only one level of subdomains.
     let via =
         Via::Tls { connect: "deep.api.brave.test:{https}", server_name: "deep.api.brave.test" };
     let seen = exchange(World::new(READ), via, text);
@@ -132,7 +132,7 @@ fn a_server_that_can_not_prove_itself_is_not_read() {
 }
 
 #[test]
-fn the_systems_authorities_do_not_know_the_test_server() {
+fn system_roots_do_not_trust_the_test_server() {
     let world = World::with(READ, usual_answers(), |policy| {
         policy.upstream_roots = prowess_proxy::UpstreamRoots::System;
     });
@@ -141,9 +141,9 @@ fn the_systems_authorities_do_not_know_the_test_server() {
 }
 
 #[test]
-fn where_writing_is_granted_too_nothing_is_opened() {
-    // Grants add up: the client speaks with the server itself, whose certificate this run's
-    // authority did not sign.
+fn tls_is_not_terminated_if_writing_is_granted() {
+    // Grants are cumulative: the client connects to the server itself, whose certificate was not signed
+    // by this run's authority.
     let grants = &["read *.brave.test:{https}", "write api.brave.test:{https}"];
     let mut world = World::new(grants);
     assert!(world.ca.is_some());
@@ -154,7 +154,7 @@ fn where_writing_is_granted_too_nothing_is_opened() {
 }
 
 #[test]
-fn without_a_grant_to_read_there_is_no_authority() {
+fn without_a_read_grant_there_is_no_certificate() {
     let world = World::new(&["write *.brave.test:{https}"]);
     assert_eq!(world.ca, None);
     drop(world.end(String::new()));

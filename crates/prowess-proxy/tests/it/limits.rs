@@ -1,4 +1,4 @@
-//! Bounds on connections, bytes and lists.
+//! Limits of connections, bytes and lists.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use prowess_proxy::{Listener, Proxy, ProxyError, RefusalKind, Resolver};
+use prowess_proxy::{Proxy, ProxyError, ProxyListener, RefusalKind, Resolver};
 
 use crate::server::{Server, usual_answers};
 use crate::world::{Names, Via, World, policy, read_all, send, speak};
@@ -16,7 +16,7 @@ const GET: &str =
     "GET http://api.brave.test:{http}/ HTTP/1.1\r\nHost: api.brave.test:{http}\r\n\r\n";
 
 #[test]
-fn connections_beyond_the_cap_wait_for_a_place() {
+fn connections_beyond_the_limit_wait() {
     // sandbox-C29
     let world = World::with(READ, usual_answers(), |policy| policy.connections = 3);
     let idle: Vec<_> = (0..60)
@@ -40,7 +40,7 @@ fn connections_beyond_the_cap_wait_for_a_place() {
 }
 
 #[test]
-fn a_download_is_cut_at_the_cap_and_nothing_follows() {
+fn a_download_is_aborted_at_the_cap_and_later_requests_are_refused() {
     // sandbox-C30
     let world = World::with(READ, usual_answers(), |policy| policy.byte_cap = Some(20_000));
     let big = world.fill_in(&GET.replace("/ HTTP", "/big HTTP"));
@@ -60,7 +60,7 @@ fn a_download_is_cut_at_the_cap_and_nothing_follows() {
 }
 
 #[test]
-fn a_tunnel_is_cut_at_the_cap() {
+fn a_tunnel_is_aborted_at_the_cap() {
     // sandbox-C30
     let grants = &["write *.brave.test:{https}"];
     let world = World::with(grants, usual_answers(), |policy| policy.byte_cap = Some(20_000));
@@ -100,7 +100,7 @@ fn the_list_of_refusals_is_bounded() {
 }
 
 #[test]
-fn a_head_that_never_ends_is_refused() {
+fn an_endless_head_is_refused() {
     // sandbox-C29
     let world = World::new(READ);
     let endless = format!("GET http://api.brave.test/ HTTP/1.1\r\nX: {}", "y".repeat(1 << 20));
@@ -110,7 +110,7 @@ fn a_head_that_never_ends_is_refused() {
 }
 
 #[test]
-fn a_run_that_ends_cuts_its_connections() {
+fn stopping_the_proxy_closes_its_connections() {
     let world = World::new(READ);
     let mut idle = world.connect();
     idle.write_all(world.fill_in(GET).as_bytes()).unwrap();
@@ -122,11 +122,11 @@ fn a_run_that_ends_cuts_its_connections() {
     }
     assert_eq!(world.report().connections, 1);
     drop(world.end(String::new()));
-    // The client wanted to go on, and there is nobody any more.
+    // The client kept the connection open, but the proxy is gone.
     assert!(["", "(broke off)"].contains(&read_all(&mut idle).as_str()));
 }
 
-/// Says that a name is here and, every other time, that it is somewhere private.
+/// Resolves a name to a test server and, every other time, to a private address.
 struct Rebinding(AtomicUsize);
 
 impl Resolver for Rebinding {
@@ -138,7 +138,7 @@ impl Resolver for Rebinding {
 }
 
 #[test]
-fn a_name_that_changes_its_address_reaches_only_what_was_checked() {
+fn dns_rebinding_cannot_bypass_the_address_check() {
     // sandbox-C13
     let good = Server::http(usual_answers());
     let port = good.port;
@@ -148,7 +148,7 @@ fn a_name_that_changes_its_address_reaches_only_what_was_checked() {
     let proxy = Proxy::new(policy, Arc::clone(&rebinding) as Arc<dyn Resolver>).unwrap();
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
-    let running = proxy.start(vec![Listener::Proxy(listener)]).unwrap();
+    let running = proxy.start(vec![ProxyListener::Proxy(listener)]).unwrap();
     let request = format!(
         "GET http://api.brave.test:{port}/ HTTP/1.1\r\nHost: api.brave.test:{port}\r\n\r\n"
     );
@@ -166,7 +166,7 @@ fn a_name_that_changes_its_address_reaches_only_what_was_checked() {
 }
 
 #[test]
-fn a_policy_that_makes_no_sense_is_an_error() {
+fn an_invalid_policy_is_an_error() {
     let names: Arc<dyn Resolver> = Arc::new(Names::default());
     let refused = |adjust: fn(&mut prowess_proxy::ProxyPolicy)| {
         let mut policy = policy(&["read api.test".to_owned()]);

@@ -1,4 +1,4 @@
-//! Tests of the proxy against real servers on the loopback, with real clients.
+//! Tests of the proxy with real servers on the loopback interface and real clients.
 
 mod clients;
 mod connect;

@@ -1,4 +1,4 @@
-//! Plain HTTP through a proxy that the client knows.
+//! Plain HTTP from clients that are configured to use a proxy.
 
 use insta::assert_snapshot;
 
@@ -8,7 +8,7 @@ const READ: &[&str] = &["read *.brave.test:{http}"];
 const WRITE: &[&str] = &["write *.brave.test:{http}"];
 
 #[test]
-fn a_granted_host_is_reached() {
+fn a_granted_host_can_be_accessed() {
     let text = "GET http://api.brave.test:{http}/x?y HTTP/1.1\r\n\
                 Host: api.brave.test:{http}\r\nAccept: */*\r\n\
                 Proxy-Authorization: Basic secret\r\nConnection: x-hop\r\nX-Hop: 1\r\n\r\n";
@@ -25,7 +25,7 @@ fn a_granted_host_is_reached() {
 }
 
 #[test]
-fn another_host_is_refused_before_it_is_looked_up() {
+fn an_ungranted_host_is_refused_before_the_lookup() {
     let text = "GET http://evil.test/ HTTP/1.1\r\nHost: evil.test\r\n\r\n";
     // GAIA §3.2, sandbox-C08
     assert_snapshot!(check(READ, Via::Proxy, text), @"
@@ -40,7 +40,7 @@ fn another_host_is_refused_before_it_is_looked_up() {
 }
 
 #[test]
-fn without_grants_nobody_is_reached() {
+fn without_grants_every_host_is_refused() {
     let text = "GET http://api.brave.test:{http}/ HTTP/1.1\r\nHost: api.brave.test:{http}\r\n\r\n";
     // SRT §4.7, sandbox-C27
     assert_snapshot!(check(&[], Via::Proxy, text), @"
@@ -55,7 +55,7 @@ fn without_grants_nobody_is_reached() {
 }
 
 #[test]
-fn a_star_reaches_every_name() {
+fn a_star_allows_every_name() {
     let text = "GET http://anybody.test:{http}/ HTTP/1.1\r\nHost: anybody.test:{http}\r\n\r\n";
     // SRT §4.7
     assert_snapshot!(check(&["read *:{http}"], Via::Proxy, text), @r#"
@@ -70,7 +70,7 @@ fn a_star_reaches_every_name() {
 }
 
 #[test]
-fn another_port_is_refused() {
+fn an_ungranted_port_is_refused() {
     let text = "GET http://api.brave.test:6379/ HTTP/1.1\r\nHost: api.brave.test:6379\r\n\r\n";
     // sandbox-C24
     assert_snapshot!(check(&["read *.brave.test"], Via::Proxy, text), @"
@@ -85,7 +85,7 @@ fn another_port_is_refused() {
 }
 
 #[test]
-fn two_hosts_in_one_request_are_refused() {
+fn contradicting_hosts_in_one_request_are_refused() {
     let text = "GET http://api.brave.test:{http}/ HTTP/1.1\r\nHost: evil.test\r\n\r\n";
     // sandbox-C09
     assert_snapshot!(check(READ, Via::Proxy, text), @"
@@ -99,7 +99,7 @@ fn two_hosts_in_one_request_are_refused() {
 }
 
 #[test]
-fn reading_does_not_post() {
+fn read_access_refuses_post() {
     let text = "POST http://api.brave.test:{http}/ HTTP/1.1\r\nHost: api.brave.test:{http}\r\n\
                 Content-Length: 3\r\n\r\nabc";
     // GAIA-3.2-5, sandbox-C18
@@ -116,7 +116,7 @@ fn reading_does_not_post() {
 }
 
 #[test]
-fn writing_does() {
+fn write_access_allows_post_put_and_delete() {
     let text = "POST http://api.brave.test:{http}/echo HTTP/1.1\r\nHost: api.brave.test:{http}\r\n\
                 Content-Length: 3\r\n\r\nabc\
                 PUT http://api.brave.test:{http}/ HTTP/1.1\r\nHost: api.brave.test:{http}\r\n\
@@ -146,7 +146,7 @@ fn writing_does() {
 }
 
 #[test]
-fn each_request_on_a_connection_is_judged() {
+fn each_request_on_a_connection_is_checked() {
     let text = "GET http://api.brave.test:{http}/1 HTTP/1.1\r\nHost: api.brave.test:{http}\r\n\r\n\
                 DELETE http://api.brave.test:{http}/2 HTTP/1.1\r\nHost: api.brave.test:{http}\r\n\r\n\
                 GET http://evil.test/3 HTTP/1.1\r\nHost: evil.test\r\n\r\n\
@@ -183,7 +183,7 @@ fn each_request_on_a_connection_is_judged() {
 }
 
 #[test]
-fn a_request_hidden_in_a_body_does_not_come_out() {
+fn a_request_hidden_in_a_body_is_not_sent() {
     let text = "GET http://api.brave.test:{http}/1 HTTP/1.1\r\nHost: api.brave.test:{http}\r\n\
                 Content-Length: 60\r\n\r\n\
                 POST http://api.brave.test:{http}/2 HTTP/1.1\r\nHost: api.brave.test\r\n\r\n";
@@ -218,7 +218,7 @@ fn contradicting_lengths_are_refused() {
 }
 
 #[test]
-fn a_body_that_is_no_body_is_not_delivered_as_one() {
+fn a_malformed_chunked_body_is_refused() {
     let text = "POST http://api.brave.test:{http}/ HTTP/1.1\r\nHost: api.brave.test:{http}\r\n\
                 Transfer-Encoding: chunked\r\n\r\n3;ext=1\r\nabc\r\n0\r\n\r\n";
     // sandbox-C20
@@ -235,7 +235,7 @@ fn a_body_that_is_no_body_is_not_delivered_as_one() {
 }
 
 #[test]
-fn upgrades_and_overrides_are_refused_for_reading() {
+fn read_access_refuses_upgrades_and_method_overrides() {
     for fields in [
         "Upgrade: websocket\r\nConnection: Upgrade\r\n",
         "X-HTTP-Method-Override: DELETE\r\n",
@@ -253,7 +253,7 @@ fn upgrades_and_overrides_are_refused_for_reading() {
 }
 
 #[test]
-fn another_method_in_the_query_is_noted() {
+fn a_method_override_in_the_query_is_noted() {
     let text = "GET http://api.brave.test:{http}/?_method=DELETE HTTP/1.1\r\n\
                 Host: api.brave.test:{http}\r\n\r\n";
     // sandbox-C21
@@ -270,7 +270,7 @@ fn another_method_in_the_query_is_noted() {
 }
 
 #[test]
-fn names_that_lead_to_forbidden_addresses_are_refused() {
+fn names_that_resolve_to_forbidden_addresses_are_refused() {
     // sandbox-C12
     for (host, what) in [
         ("loopback.brave.test", "resolves to a loopback address"),
@@ -288,7 +288,7 @@ fn names_that_lead_to_forbidden_addresses_are_refused() {
 }
 
 #[test]
-fn nobody_is_told_to_grant_what_no_grant_reaches() {
+fn no_grant_is_suggested_for_forbidden_addresses() {
     for (host, what) in [
         ("169.254.169.254", "is a cloud metadata address"),
         ("127.0.0.1", "is a loopback address"),
@@ -308,7 +308,7 @@ fn nobody_is_told_to_grant_what_no_grant_reaches() {
 }
 
 #[test]
-fn every_other_spelling_of_a_host_is_refused() {
+fn unusual_spellings_of_a_host_are_refused() {
     // sandbox-C10, sandbox-C11
     for authority in [
         "api.brave.test@evil.test",
@@ -337,7 +337,7 @@ fn every_other_spelling_of_a_host_is_refused() {
 }
 
 #[test]
-fn an_address_is_reached_only_when_granted_as_such() {
+fn an_address_must_be_granted_as_an_address() {
     let text = "GET http://127.0.0.1:{http}/ HTTP/1.1\r\nHost: 127.0.0.1:{http}\r\n\r\n";
     // sandbox-C11
     assert_snapshot!(check(&["write *:{http}"], Via::Proxy, text), @"
@@ -360,7 +360,7 @@ fn an_address_is_reached_only_when_granted_as_such() {
 }
 
 #[test]
-fn upper_case_and_a_trailing_dot_are_the_same_host() {
+fn upper_case_and_a_trailing_dot_are_normalised() {
     let text = "GET http://API.Brave.TEST.:{http}/ HTTP/1.1\r\nHost: api.brave.test:{http}\r\n\r\n";
     // sandbox-C10
     assert_snapshot!(check(READ, Via::Proxy, text), @r#"
@@ -375,7 +375,7 @@ fn upper_case_and_a_trailing_dot_are_the_same_host() {
 }
 
 #[test]
-fn what_is_not_a_proxy_request_is_refused() {
+fn other_requests_than_proxy_requests_are_refused() {
     for (text, what) in [
         ("GET / HTTP/1.1\r\nHost: api.brave.test\r\n\r\n", "a proxy only accepts"),
         (
@@ -449,7 +449,7 @@ fn responses_keep_their_framing() {
 }
 
 #[test]
-fn a_second_response_in_the_first_is_not_passed_on() {
+fn an_injected_second_response_is_not_forwarded() {
     let text = "GET http://api.brave.test:{http}/inject HTTP/1.1\r\n\
                 Host: api.brave.test:{http}\r\n\r\n\
                 GET http://api.brave.test:{http}/y HTTP/1.1\r\nHost: api.brave.test:{http}\r\n\r\n";
@@ -460,7 +460,7 @@ fn a_second_response_in_the_first_is_not_passed_on() {
 }
 
 #[test]
-fn a_response_that_breaks_off_does_not_look_finished() {
+fn an_aborted_response_does_not_look_complete() {
     let text = "GET http://api.brave.test:{http}/broken HTTP/1.1\r\n\
                 Host: api.brave.test:{http}\r\n\r\n";
     let seen = check(READ, Via::Proxy, text);
@@ -471,7 +471,7 @@ fn a_response_that_breaks_off_does_not_look_finished() {
 }
 
 #[test]
-fn a_server_that_changes_the_protocol_is_no_server() {
+fn an_unrequested_protocol_switch_is_refused() {
     let text = "GET http://api.brave.test:{http}/switch HTTP/1.1\r\n\
                 Host: api.brave.test:{http}\r\n\r\n";
     // sandbox-C22
@@ -488,7 +488,7 @@ fn a_server_that_changes_the_protocol_is_no_server() {
 }
 
 #[test]
-fn an_old_client_gets_an_answer_it_understands() {
+fn an_http_1_0_client_gets_a_suitable_response() {
     let text = "GET http://api.brave.test:{http}/chunked HTTP/1.0\r\n\r\n";
     assert_snapshot!(check(READ, Via::Proxy, text), @r#"
     client  HTTP/1.1 200 OK
@@ -501,7 +501,7 @@ fn an_old_client_gets_an_answer_it_understands() {
 }
 
 #[test]
-fn a_client_that_waits_is_told_to_go_on() {
+fn a_client_that_expects_100_continue_gets_it() {
     let text = "POST http://api.brave.test:{http}/echo HTTP/1.1\r\nHost: api.brave.test:{http}\r\n\
                 Expect: 100-continue\r\nContent-Length: 3\r\n\r\nabc";
     assert_snapshot!(check(WRITE, Via::Proxy, text), @r#"
@@ -518,7 +518,7 @@ fn a_client_that_waits_is_told_to_go_on() {
 }
 
 #[test]
-fn a_name_that_does_not_exist_is_said_so() {
+fn an_unknown_name_is_reported() {
     let text = "GET http://missing.brave.test:{http}/ HTTP/1.1\r\n\
                 Host: missing.brave.test:{http}\r\n\r\n";
     assert_snapshot!(check(READ, Via::Proxy, text), @"

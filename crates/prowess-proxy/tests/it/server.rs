@@ -1,4 +1,4 @@
-//! Servers that remember what reached them.
+//! Servers that record the requests they receive.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -10,10 +10,10 @@ use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-/// What answers a request: the head's first line, and the body.
+/// Creates the response from the first line, the head and the body of a request.
 pub(crate) type Answer = Arc<dyn Fn(&str, &str, &[u8]) -> Vec<u8> + Send + Sync>;
 
-/// A server in threads of its own.
+/// A server in its own threads.
 pub(crate) struct Server {
     pub(crate) port: u16,
     address: SocketAddr,
@@ -63,7 +63,7 @@ impl Server {
         Server { port: address.port(), address, seen, stopping, thread }
     }
 
-    /// Everything that reached the server. Waits until its connections have ended.
+    /// Everything the server received. Waits until its connections have ended.
     pub(crate) fn stop(self) -> Vec<String> {
         self.stopping.store(true, Ordering::SeqCst);
         TcpStream::connect(self.address).unwrap();
@@ -89,7 +89,7 @@ fn serve(
             result
         }
     };
-    // A client may go away at any time.
+    // A client may disconnect at any time.
     if let Err(error) = result {
         let kind = error.kind();
         seen.lock().unwrap().push(format!("(connection ended: {kind:?})"));
@@ -165,7 +165,7 @@ fn serve_requests(
 fn read_more(stream: &mut impl Read, bytes: &mut Vec<u8>) -> io::Result<bool> {
     let mut piece = [0; 16 * 1024];
     let length = match stream.read(&mut piece) {
-        // A client that leaves without saying goodbye has left.
+        // A reset counts as the end of the connection.
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => 0,
         Err(error) if error.kind() == io::ErrorKind::ConnectionReset => 0,
         result => result?,
@@ -178,7 +178,7 @@ fn first_line(head: &str) -> &str {
     head.lines().next().unwrap_or("")
 }
 
-/// The answers most tests need, by path.
+/// The responses that most tests use, by path.
 pub(crate) fn usual_answers() -> Answer {
     Arc::new(|first, _, body| {
         let path = first.split(' ').nth(1).unwrap_or("");
@@ -217,7 +217,7 @@ pub(crate) fn usual_answers() -> Answer {
     })
 }
 
-/// The authority behind the servers of the tests.
+/// The certificate authority of the test servers.
 pub(crate) struct Authority {
     issuer: Issuer<'static, KeyPair>,
     pub(crate) der: Vec<u8>,
@@ -237,7 +237,7 @@ impl Authority {
     pub(crate) fn config(&self) -> Arc<ServerConfig> {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new(self.names.clone()).unwrap();
-        // Another name than the authority's, or the certificate would look self-signed.
+        // Its own subject: with the issuer's it would look self-signed.
         params.distinguished_name.push(rcgen::DnType::CommonName, "server");
         let leaf = params.signed_by(&key, &self.issuer).unwrap();
         let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));

@@ -1,17 +1,16 @@
-//! Many proxies at a time on the threads that they share.
+//! Many proxies that share one runtime.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use prowess_proxy::{Listener, Proxy, Resolver, Running};
+use prowess_proxy::{Proxy, ProxyListener, Resolver, RunningProxy};
 
 use crate::server::{Server, usual_answers};
 use crate::world::{Names, Via, World, policy, speak};
 
-/// Threads of this process whose names begin like those of the proxy. Tests of other files may have some too, but all
-/// of them share the same ones.
+/// The number of the proxy's threads in this process. Other tests use the same ones.
 #[cfg(target_os = "linux")]
 fn threads() -> usize {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
@@ -22,17 +21,17 @@ fn threads() -> usize {
         .count()
 }
 
-fn start(grant: &str) -> (Running, u16) {
+fn start(grant: &str) -> (RunningProxy, u16) {
     let policy = policy(&[grant.to_owned()]);
     let proxy = Proxy::new(policy, Arc::new(Names::default()) as Arc<dyn Resolver>).unwrap();
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
-    (proxy.start(vec![Listener::Proxy(listener)]).unwrap(), port)
+    (proxy.start(vec![ProxyListener::Proxy(listener)]).unwrap(), port)
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_hundred_proxies_need_no_more_threads_than_one() {
+fn a_hundred_proxies_share_their_threads() {
     let server = Server::http(usual_answers());
     let grant = format!("write api.brave.test:{}", server.port);
     let request = format!(
@@ -47,7 +46,7 @@ fn a_hundred_proxies_need_no_more_threads_than_one() {
         stream.read_to_string(&mut answer).unwrap();
         assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
     }
-    // Four workers at most, and a lookup at a time, each of which may find the last one's thread busy for a moment.
+    // At most four workers, and one lookup at a time, which may briefly find the previous thread busy.
     let threads = threads();
     assert!((1..=4 + 8).contains(&threads), "{threads} threads for 100 proxies");
     for (running, _) in proxies {
@@ -57,7 +56,7 @@ fn a_hundred_proxies_need_no_more_threads_than_one() {
 }
 
 #[test]
-fn the_end_of_a_run_cuts_its_connections_and_no_others() {
+fn stopping_one_proxy_closes_only_its_connections() {
     let open = |world: &World| {
         let mut stream = world.connect();
         stream
@@ -73,11 +72,11 @@ fn the_end_of_a_run_cuts_its_connections_and_no_others() {
     let (mut cut, _kept) = (open(&ending), open(&lasting));
     let started = Instant::now();
     let report = ending.end(String::new()).report;
-    // It was in the middle of waiting for a greeting, for which it has a minute.
+    // It waits for a `ClientHello`, for which the timeout is a minute.
     assert!(started.elapsed() < Duration::from_secs(5));
     assert_eq!(report.connections, 1);
     let mut rest = Vec::new();
-    // Closed or reset: gone in any case.
+    // Closed or reset.
     let _ = cut.read_to_end(&mut rest);
     let request = lasting.fill_in(
         "GET http://api.brave.test:{http}/ HTTP/1.1\r\nHost: api.brave.test:{http}\r\n\r\n",
@@ -88,8 +87,8 @@ fn the_end_of_a_run_cuts_its_connections_and_no_others() {
 }
 
 #[test]
-fn a_server_that_never_answers_does_not_outlast_the_run() {
-    // The connection to the server is driven by a task of its own.
+fn a_pending_request_ends_with_the_run() {
+    // The connection to the server has its own task.
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
     let (running, proxy) = start(&format!("write api.brave.test:{port}"));

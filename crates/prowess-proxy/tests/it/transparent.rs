@@ -1,4 +1,4 @@
-//! Clients that know of no proxy.
+//! Clients that are not configured to use a proxy.
 
 use insta::assert_snapshot;
 
@@ -16,7 +16,7 @@ fn get(host: &str) -> String {
 }
 
 #[test]
-fn plain_http_goes_where_its_host_field_says() {
+fn transparent_http_goes_to_its_host_field() {
     // sandbox-C32
     assert_snapshot!(check(BOTH, Via::Transparent("{http}"), &get("read.brave.test")), @r#"
     client  HTTP/1.1 200 OK
@@ -39,7 +39,7 @@ fn plain_http_goes_where_its_host_field_says() {
 }
 
 #[test]
-fn the_same_rules_hold() {
+fn transparent_connections_are_checked_too() {
     for (text, status) in [
         ("POST / HTTP/1.1\r\nHost: read.brave.test\r\n\r\n", 403),
         ("POST / HTTP/1.1\r\nHost: write.brave.test\r\nContent-Length: 0\r\n\r\n", 200),
@@ -55,7 +55,7 @@ fn the_same_rules_hold() {
 }
 
 #[test]
-fn tls_goes_where_its_greeting_says() {
+fn transparent_tls_goes_to_its_server_name() {
     // sandbox-C32
     let via = |name| Via::TransparentTls { port: "{https}", server_name: name };
     let read = check(BOTH, via("read.brave.test"), &get("read.brave.test"));
@@ -80,7 +80,7 @@ fn tls_goes_where_its_greeting_says() {
 }
 
 #[test]
-fn tls_to_a_host_that_may_be_written_is_passed_through() {
+fn transparent_tls_to_a_writable_host_is_tunnelled() {
     let grants = &["write write.brave.test:{https}"];
     let via = Via::TransparentTls { port: "{https}", server_name: "write.brave.test" };
     assert_snapshot!(check(grants, via, &get("write.brave.test")), @r#"

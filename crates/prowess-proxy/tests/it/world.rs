@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use prowess_proxy::{
-    Access, HostGrant, Listener, Proxy, ProxyPolicy, Report, Resolver, Running, UpstreamRoots,
+    HostAccess, HostGrant, NetworkReport, Proxy, ProxyListener, ProxyPolicy, Resolver,
+    RunningProxy, UpstreamRoots,
 };
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -16,7 +17,7 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 use crate::server::{Answer, Authority, Server, usual_answers};
 
-/// Names that lead to places no grant reaches. All other names lead to the servers of the tests.
+/// Names that resolve to forbidden addresses. All other names resolve to the test servers.
 const ELSEWHERE: [(&str, &str); 5] = [
     ("loopback.brave.test", "127.0.0.9"),
     ("metadata.brave.test", "169.254.169.254"),
@@ -25,7 +26,7 @@ const ELSEWHERE: [(&str, &str); 5] = [
     ("unique-local.brave.test", "fd00:ec2::254"),
 ];
 
-/// Answers from a list and remembers the questions.
+/// Resolves names from a list and records the queries.
 #[derive(Default)]
 pub(crate) struct Names {
     pub(crate) asked: Mutex<Vec<String>>,
@@ -51,8 +52,8 @@ pub(crate) fn policy(grants: &[String]) -> ProxyPolicy {
             _ => (scope, None),
         };
         let access = match access {
-            "read" => Access::Read,
-            "write" => Access::Write,
+            "read" => HostAccess::Read,
+            "write" => HostAccess::Write,
             other => panic!("no such access: {other}"),
         };
         HostGrant { host: host.parse().unwrap(), port, access }
@@ -75,19 +76,19 @@ pub(crate) struct World {
     http: Server,
     https: Server,
     names: Arc<Names>,
-    running: Running,
-    /// Where the proxy listens: for those who know, and for those who don't.
+    running: RunningProxy,
+    /// The ports of the proxy: for configured clients, and for transparent connections.
     pub(crate) proxy: u16,
     transparent: BTreeMap<u16, u16>,
     pub(crate) ca: Option<String>,
 }
 
-/// What everybody saw when all was over.
+/// What the client, the servers, the resolver and the proxy recorded.
 pub(crate) struct Seen {
     pub(crate) client: String,
     pub(crate) servers: Vec<String>,
     pub(crate) lookups: Vec<String>,
-    pub(crate) report: Report,
+    pub(crate) report: NetworkReport,
     ports: [(u16, &'static str); 2],
 }
 
@@ -115,12 +116,12 @@ impl World {
         let listen = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let knowing = listen();
         let proxy_port = knowing.local_addr().unwrap().port();
-        let mut listeners = vec![Listener::Proxy(knowing)];
+        let mut listeners = vec![ProxyListener::Proxy(knowing)];
         let mut transparent = BTreeMap::new();
         for port in [http.port, https.port] {
             let listener = listen();
             transparent.insert(port, listener.local_addr().unwrap().port());
-            listeners.push(Listener::Transparent { listener, port });
+            listeners.push(ProxyListener::Transparent { listener, port });
         }
         let running = proxy.start(listeners).unwrap();
         World { http, https, names, running, proxy: proxy_port, transparent, ca }
@@ -130,7 +131,7 @@ impl World {
         fill_in(text, self.http.port, self.https.port)
     }
 
-    pub(crate) fn report(&self) -> Report {
+    pub(crate) fn report(&self) -> NetworkReport {
         self.running.report()
     }
 
@@ -139,13 +140,13 @@ impl World {
         patient((Ipv4Addr::LOCALHOST, self.proxy))
     }
 
-    /// A connection as a client makes it that knows of no proxy: `{http}` or `{https}`.
+    /// A connection of a client that is not configured to use a proxy: `{http}` or `{https}`.
     pub(crate) fn connect_transparent(&self, port: &str) -> TcpStream {
         let port: u16 = self.fill_in(port).parse().unwrap();
         patient((Ipv4Addr::LOCALHOST, self.transparent[&port]))
     }
 
-    /// Ends everything.
+    /// Stops everything.
     pub(crate) fn end(self, client: String) -> Seen {
         let report = self.running.stop();
         let ports = [(self.http.port, "{http}"), (self.https.port, "{https}")];
@@ -156,7 +157,7 @@ impl World {
     }
 }
 
-/// A connection on which a test that hangs fails.
+/// A connection with a timeout, so that a test that hangs fails.
 fn patient(address: (Ipv4Addr, u16)) -> TcpStream {
     let stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
@@ -167,23 +168,23 @@ fn fill_in(text: &str, http: u16, https: u16) -> String {
     text.replace("{https}", &https.to_string()).replace("{http}", &http.to_string())
 }
 
-/// How a client speaks to the proxy.
+/// How a client talks to the proxy.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Via<'a> {
     /// Bytes to the proxy.
     Proxy,
-    /// Bytes to what looks like a server on this port.
+    /// Bytes to a transparent listener for this port.
     Transparent(&'a str),
-    /// Bytes behind a `CONNECT`.
+    /// Bytes after a `CONNECT`.
     Tunnel(&'a str),
-    /// Bytes inside TLS with this server name, behind a `CONNECT`.
+    /// Bytes inside TLS with this server name, after a `CONNECT`.
     Tls { connect: &'a str, server_name: &'a str },
-    /// Bytes inside TLS to what looks like a server on this port.
+    /// Bytes inside TLS to a transparent listener for this port.
     TransparentTls { port: &'a str, server_name: &'a str },
 }
 
-/// The one way most tests take: says `text` to a proxy with these grants, and tells what the
-/// client, the servers and the resolver saw, and what was refused.
+/// Sends a text to a proxy with these grants, and returns what the client, the servers and the
+/// resolver saw, and what was refused.
 pub(crate) fn check(grants: &[&str], via: Via<'_>, text: &str) -> String {
     exchange(World::new(grants), via, text).show()
 }
@@ -193,7 +194,7 @@ pub(crate) fn exchange(world: World, via: Via<'_>, text: &str) -> Seen {
     world.end(client)
 }
 
-/// What a client gets back.
+/// The response that a client receives.
 pub(crate) fn speak(world: &World, via: Via<'_>, text: &str) -> String {
     match via {
         Via::Proxy => send(world.connect(), text.as_bytes()),
@@ -215,7 +216,7 @@ pub(crate) fn speak(world: &World, via: Via<'_>, text: &str) -> String {
 
 /// Sends everything, then reads everything.
 pub(crate) fn send(mut stream: TcpStream, bytes: &[u8]) -> String {
-    // The proxy may have closed already; what it said is still there.
+    // The proxy may have closed the connection already; its response can still be read.
     let _ = stream.write_all(bytes);
     let _ = stream.shutdown(Shutdown::Write);
     read_all(&mut stream)
@@ -230,7 +231,7 @@ pub(crate) fn read_all(stream: &mut impl Read) -> String {
     format!("{}{end}", String::from_utf8_lossy(&received))
 }
 
-/// A tunnel, or the answer of a proxy that makes none.
+/// A tunnel, or the response of a proxy that refuses it.
 pub(crate) fn tunnel(world: &World, authority: &str) -> Result<TcpStream, String> {
     let authority = world.fill_in(authority);
     let mut stream = world.connect();
@@ -250,7 +251,7 @@ pub(crate) fn tunnel(world: &World, authority: &str) -> Result<TcpStream, String
     Err(format!("{head}{}", read_all(&mut stream)))
 }
 
-/// A TLS client that trusts the run's authority, or whatever the server has if there is none.
+/// A TLS client that trusts the run's authority, or any certificate if there is none.
 pub(crate) fn tls(stream: TcpStream, ca: Option<&str>, server_name: &str) -> TlsClient {
     let mut roots = RootCertStore::empty();
     if let Some(ca) = ca {
@@ -280,10 +281,10 @@ pub(crate) type TlsClient = StreamOwned<ClientConnection, TcpStream>;
 fn send_tls(stream: TcpStream, ca: Option<&str>, server_name: &str, text: &str) -> String {
     let mut client = tls(stream, ca, server_name);
     if let Err(error) = client.write_all(text.as_bytes()).and_then(|()| client.flush()) {
-        // What the system says about a connection that is gone depends on who was faster.
+        // The error for a closed connection depends on timing.
         let error = error.to_string();
         let gone = ["reset", "Broken pipe", "eof"].iter().any(|word| error.contains(word));
-        // The proxy writes down what happened before it closes.
+        // The proxy records the refusal before it closes the connection.
         read_all(&mut client.sock);
         return if gone { "(closed)".to_owned() } else { format!("({error})") };
     }
@@ -293,7 +294,7 @@ fn send_tls(stream: TcpStream, ca: Option<&str>, server_name: &str, text: &str) 
 }
 
 mod trusting {
-    //! For tunnels in which the server's certificate is not what is tested.
+    //! For tunnels in which the server's certificate is not tested.
 
     use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
     use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
@@ -346,7 +347,7 @@ impl Seen {
         let mut list = |what: &str, items: &[String]| {
             for item in items {
                 let item = item.replace("\r\n", "\n");
-                // The length of a message depends on how many digits a port has.
+                // The length of a message depends on the number of digits of a port.
                 let lines = item.lines().map(|line| match line.strip_prefix("content-length: ") {
                     Some(digits) if digits.len() > 1 => "content-length: N",
                     _ => line,

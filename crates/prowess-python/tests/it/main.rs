@@ -1,4 +1,4 @@
-//! Declared tools beside the functions of a real `tools.py` (GAIA §5.4).
+//! Declared tools compared with the functions of a real `tools.py` (GAIA §5.4).
 
 mod written;
 
@@ -9,7 +9,7 @@ use prowess_format::rules::{SkillFiles, SkillLocation};
 use prowess_format::span::LineIndex;
 use prowess_format::{ReadOptions, check};
 
-/// A directory with a SKILL.md and perhaps a `tools.py`.
+/// A directory with a SKILL.md and an optional `tools.py`.
 struct Directory {
     python: Option<Result<PythonModule, PythonError>>,
 }
@@ -24,7 +24,7 @@ impl SkillFiles for Directory {
     }
 }
 
-/// What a check under `--strict` says, one line each, warnings and errors only.
+/// The warnings and errors of a check with `--strict`, one per line.
 fn problems(skill: &str, tools: Option<&str>, name: &str) -> String {
     let directory = Directory { python: tools.map(prowess_python::read) };
     let place = SkillLocation { directory: Some(name), files: Some(&directory) };
@@ -135,7 +135,7 @@ fn tools_have_docstrings_and_return_json() {
 }
 
 #[test]
-fn a_sound_tools_py_adds_nothing_to_what_is_wrong_with_the_manifest() {
+fn a_valid_tools_py_adds_no_problems() {
     let folders = [
         "R55",
         "GAIA-2.2-1",

@@ -1,4 +1,4 @@
-//! The `tools.py` that other crates write: scaffolds and migrated skills fit their own declarations.
+//! The `tools.py` of scaffolds and migrated skills matches its declarations.
 
 use prowess_format::diagnostic::Severity;
 use prowess_format::migrate::{Migration, migrate};
@@ -8,7 +8,7 @@ use prowess_format::{ReadOptions, check, dialect};
 
 use crate::{Directory, problems};
 
-/// The errors of a migrated skill, its functions beside its declarations.
+/// The errors of a migrated skill with its functions.
 fn errors(migration: &Migration) -> Vec<String> {
     let tools = migration.files.iter().find(|(path, _)| path == "tools.py");
     let directory = Directory { python: tools.map(|(_, text)| prowess_python::read(text)) };
@@ -40,7 +40,7 @@ fn migrated_tools_match_their_declarations() {
 
 // GAIA-8.2-4
 #[test]
-fn odd_actions_become_python_that_matches_its_declaration() {
+fn unusual_action_names_become_matching_python() {
     let names = [
         "class",
         "a-b",

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use prowess_resolve::{
-    Dependency, Limits, MemoryIndex, Options, Package, Range, Release, Request, Resolution,
-    ResolveError, resolve,
+    Dependency, MemoryIndex, Package, Range, Release, Resolution, ResolveError, ResolveLimits,
+    ResolveOptions, ResolveRequest, resolve,
 };
 use semver::Version;
 
@@ -120,17 +120,18 @@ fn answer(
             index.add(package(owner), release);
         }
     }
-    let requests: Vec<Request> = graph
+    let requests: Vec<ResolveRequest> = graph
         .requests
         .iter()
-        .map(|&(wanted, number)| Request {
+        .map(|&(wanted, number)| ResolveRequest {
             package: package(wanted),
             range: range(number),
             origin: "a test".to_owned(),
             allow_experimental: false,
         })
         .collect();
-    let options = Options { locked: &[], published_until: None, limits: Limits::USUAL };
+    let options =
+        ResolveOptions { locked: &[], published_until: None, limits: ResolveLimits::USUAL };
     resolve(&index, &requests, &options)
 }
 

@@ -1,7 +1,8 @@
 //! A world of skills as a text, and the one place that calls the resolver.
 
 use prowess_resolve::{
-    Dependency, Limits, MemoryIndex, Options, Package, Range, Release, Request, resolve,
+    Dependency, MemoryIndex, Package, Range, Release, ResolveLimits, ResolveOptions,
+    ResolveRequest, resolve,
 };
 use semver::Version;
 
@@ -18,7 +19,7 @@ use semver::Version;
 /// A name such as `auth@other` is from another registry.
 pub(crate) fn check(world: &str) -> String {
     let world = World::read(world);
-    match world.resolve(Limits::USUAL) {
+    match world.resolve(ResolveLimits::USUAL) {
         Ok(resolution) => {
             let shown = resolution.skills.iter().map(|skill| {
                 format!("{} {}", skill.package, skill.version)
@@ -32,7 +33,7 @@ pub(crate) fn check(world: &str) -> String {
 
 pub(crate) struct World {
     pub(crate) index: MemoryIndex,
-    pub(crate) requests: Vec<Request>,
+    pub(crate) requests: Vec<ResolveRequest>,
     locked: Vec<(Package, Version)>,
     until: Option<u64>,
 }
@@ -53,7 +54,7 @@ impl World {
                         rest.split_once(" by ").unwrap_or((rest, "the command line"));
                     let named = rest.strip_prefix("experimental ");
                     let wanted = dependency(named.unwrap_or(rest));
-                    world.requests.push(Request {
+                    world.requests.push(ResolveRequest {
                         package: wanted.package,
                         range: wanted.range,
                         origin: origin.to_owned(),
@@ -89,10 +90,10 @@ impl World {
 
     pub(crate) fn resolve(
         &self,
-        limits: Limits,
+        limits: ResolveLimits,
     ) -> Result<prowess_resolve::Resolution, prowess_resolve::ResolveError<std::convert::Infallible>>
     {
-        let options = Options { locked: &self.locked, published_until: self.until, limits };
+        let options = ResolveOptions { locked: &self.locked, published_until: self.until, limits };
         resolve(&self.index, &self.requests, &options)
     }
 }

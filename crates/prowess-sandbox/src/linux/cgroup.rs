@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::spec::Limits;
+use crate::spec::SandboxLimits;
 
 /// Where cgroups can be created.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl Home {
         static HOME: OnceLock<Option<Home>> = OnceLock::new();
         HOME.get_or_init(|| {
             let home = candidates().into_iter().find(works)?;
-            home.sweep();
+            home.remove_stale();
             Some(home)
         })
         .as_ref()
@@ -49,7 +49,7 @@ impl Home {
     }
 
     /// Creates a cgroup with limits.
-    pub(super) fn group(&self, limits: &Limits) -> io::Result<Group> {
+    pub(super) fn group(&self, limits: &SandboxLimits) -> io::Result<Group> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let name =
             format!("{PREFIX}{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
@@ -85,7 +85,7 @@ impl Home {
     }
 
     /// Removes the cgroups of processes that no longer exist, because a killed process can't.
-    fn sweep(&self) {
+    fn remove_stale(&self) {
         for entry in fs::read_dir(self.folder()).into_iter().flatten().flatten() {
             let name = entry.file_name();
             let owner = name
@@ -143,13 +143,13 @@ fn works(home: &Home) -> bool {
             return false;
         }
     }
-    let limits = Limits { memory: Some(64 << 20), ..Limits::default() };
+    let limits = SandboxLimits { memory: Some(64 << 20), ..SandboxLimits::default() };
     home.group(&limits).is_ok()
 }
 
 /// How a new process enters a cgroup.
 #[derive(Debug)]
-pub(super) enum Entrance {
+pub(super) enum CgroupEntrance {
     /// The open folder, for `CLONE_INTO_CGROUP`; only supported by the unified hierarchy.
     Clone(OwnedFd),
     /// The open `tasks` file, to which a new process writes a zero for itself. If another process
@@ -160,16 +160,16 @@ pub(super) enum Entrance {
 
 impl Group {
     /// The entrance for the first process.
-    pub(super) fn entrance(&self) -> io::Result<Entrance> {
+    pub(super) fn entrance(&self) -> io::Result<CgroupEntrance> {
         if self.unified {
-            return Ok(Entrance::Clone(fs::File::open(&self.folder)?.into()));
+            return Ok(CgroupEntrance::Clone(fs::File::open(&self.folder)?.into()));
         }
         let list = fs::File::options().write(true).open(self.folder.join("tasks"))?;
-        Ok(Entrance::List(list.into()))
+        Ok(CgroupEntrance::List(list.into()))
     }
 
     /// Whether the OOM killer kills all processes of the cgroup together.
-    pub(super) fn ends_together(&self) -> bool {
+    pub(super) fn kills_as_group(&self) -> bool {
         self.unified
     }
 
@@ -201,10 +201,10 @@ mod tests {
 
     #[test]
     fn swap_does_not_bypass_the_limit() {
-        // Attack sandbox-E08. Without a group of its own a run's swap is watched with its memory.
+        // Attack sandbox-E08. Without a cgroup, swap is polled together with memory.
         const MEMORY: u64 = 64 << 20;
         let Some(home) = Home::get() else { return };
-        let limits = Limits { memory: Some(MEMORY), ..Limits::default() };
+        let limits = SandboxLimits { memory: Some(MEMORY), ..SandboxLimits::default() };
         let group = home.group(&limits).expect("a group");
         let read = |file: &str| fs::read_to_string(group.folder.join(file));
         let (memory, swap, most_swap) = match home {
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(read(memory).expect("a limit").trim(), MEMORY.to_string());
         match read(swap) {
             Ok(limit) => assert_eq!(limit.trim(), most_swap.to_string()),
-            // The kernel counts no swap, so there must be none.
+            // The kernel does not count swap, so there must be none.
             Err(_) => assert_eq!(
                 fs::read_to_string("/proc/swaps").unwrap_or_default().lines().skip(1).count(),
                 0

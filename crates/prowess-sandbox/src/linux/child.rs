@@ -1,8 +1,8 @@
 //! Between clone and exec: the child sets up the namespaces, becomes their first process, and
 //! starts the program as the second one.
 //!
-//! The order is that of `docs/design/sandbox.md`. Nothing here allocates, takes a lock or panics: the parent may have
-//! threads, and a lock that one of them held at the moment of the clone stays locked here forever.
+//! The order is that of `docs/design/sandbox.md`. Nothing here allocates, takes a lock or panics: the
+//! parent may have threads, and a lock held by one of them during the clone is never released here.
 
 #![allow(unsafe_code, reason = "two calls of clone and exec")]
 
@@ -47,12 +47,12 @@ pub(super) struct Context<'p> {
     /// The `tasks` file of a cgroup to enter, if a process can't be cloned into it.
     pub(super) group: Option<RawFd>,
     /// The memory to poll, if there is no cgroup.
-    pub(super) memory: Option<Watched>,
+    pub(super) memory: Option<PolledMemory>,
 }
 
 /// Memory limits that the first process polls.
 #[derive(Clone, Copy)]
-pub(super) struct Watched {
+pub(super) struct PolledMemory {
     /// The limit in bytes.
     pub(super) most: u64,
     /// The maximum memory of a socket.
@@ -84,7 +84,7 @@ fn report(fd: RawFd, what: u32, first: i32, second: i32) {
 /// The steps that can fail, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
-pub(super) enum Stage {
+pub(super) enum SetupStage {
     Descriptors,
     ControlGroup,
     UserNamespace,
@@ -117,53 +117,53 @@ pub(super) enum Stage {
     Execute,
 }
 
-const STAGES: &[(Stage, &str)] = &[
-    (Stage::Descriptors, "closing descriptors"),
-    (Stage::ControlGroup, "control group"),
-    (Stage::UserNamespace, "user namespace"),
-    (Stage::Formats, "binfmt_misc"),
-    (Stage::Network, "network namespace"),
-    (Stage::MountNamespace, "mount namespace"),
-    (Stage::Source, "opening a granted path"),
-    (Stage::SourceChanged, "a granted path changed"),
-    (Stage::Owners, "mapping the owner of a granted path"),
-    (Stage::Root, "new root"),
-    (Stage::Attach, "attaching a granted path"),
-    (Stage::Memory, "folder in memory"),
-    (Stage::Processes, "/proc"),
-    (Stage::ReadOnlyRoot, "read-only root"),
-    (Stage::EnterRoot, "entering the new root"),
-    (Stage::HostName, "host name"),
-    (Stage::Loopback, "loopback interface"),
-    (Stage::Listener, "listening socket"),
-    (Stage::OwnRules, "Landlock rules"),
-    (Stage::Init, "first process"),
-    (Stage::User, "changing the user"),
-    (Stage::Session, "new session"),
-    (Stage::Limits, "resource limits"),
-    (Stage::Capabilities, "giving up capabilities"),
-    (Stage::NoNewPrivileges, "no new privileges"),
-    (Stage::Landlock, "Landlock"),
-    (Stage::Seccomp, "seccomp filter"),
-    (Stage::SelfTest, "self-test: something forbidden was possible"),
-    (Stage::WorkingDirectory, "working directory"),
-    (Stage::Execute, "executing the program"),
+const SETUP_STAGES: &[(SetupStage, &str)] = &[
+    (SetupStage::Descriptors, "closing descriptors"),
+    (SetupStage::ControlGroup, "control group"),
+    (SetupStage::UserNamespace, "user namespace"),
+    (SetupStage::Formats, "binfmt_misc"),
+    (SetupStage::Network, "network namespace"),
+    (SetupStage::MountNamespace, "mount namespace"),
+    (SetupStage::Source, "opening a granted path"),
+    (SetupStage::SourceChanged, "a granted path changed"),
+    (SetupStage::Owners, "mapping the owner of a granted path"),
+    (SetupStage::Root, "new root"),
+    (SetupStage::Attach, "attaching a granted path"),
+    (SetupStage::Memory, "folder in memory"),
+    (SetupStage::Processes, "/proc"),
+    (SetupStage::ReadOnlyRoot, "read-only root"),
+    (SetupStage::EnterRoot, "entering the new root"),
+    (SetupStage::HostName, "host name"),
+    (SetupStage::Loopback, "loopback interface"),
+    (SetupStage::Listener, "listening socket"),
+    (SetupStage::OwnRules, "Landlock rules"),
+    (SetupStage::Init, "first process"),
+    (SetupStage::User, "changing the user"),
+    (SetupStage::Session, "new session"),
+    (SetupStage::Limits, "resource limits"),
+    (SetupStage::Capabilities, "giving up capabilities"),
+    (SetupStage::NoNewPrivileges, "no new privileges"),
+    (SetupStage::Landlock, "Landlock"),
+    (SetupStage::Seccomp, "seccomp filter"),
+    (SetupStage::SelfTest, "self-test: something forbidden was possible"),
+    (SetupStage::WorkingDirectory, "working directory"),
+    (SetupStage::Execute, "executing the program"),
 ];
 
-impl Stage {
+impl SetupStage {
     /// The stage of a report.
-    pub(super) fn of(number: i32) -> Option<(Stage, &'static str)> {
-        STAGES.iter().copied().find(|(stage, _)| *stage as i32 == number)
+    pub(super) fn of(number: i32) -> Option<(SetupStage, &'static str)> {
+        SETUP_STAGES.iter().copied().find(|(stage, _)| *stage as i32 == number)
     }
 }
 
 /// Attaches the stage at which something failed.
 trait At<T> {
-    fn at(self, stage: Stage) -> Result<T, (Stage, Errno)>;
+    fn at(self, stage: SetupStage) -> Result<T, (SetupStage, Errno)>;
 }
 
 impl<T> At<T> for Outcome<T> {
-    fn at(self, stage: Stage) -> Result<T, (Stage, Errno)> {
+    fn at(self, stage: SetupStage) -> Result<T, (SetupStage, Errno)> {
         match self {
             Ok(value) => Ok(value),
             Err(errno) => Err((stage, errno)),
@@ -171,10 +171,10 @@ impl<T> At<T> for Outcome<T> {
     }
 }
 
-type Built<T = ()> = Result<T, (Stage, Errno)>;
+type Built<T = ()> = Result<T, (SetupStage, Errno)>;
 
-/// The main function of the child.
-pub(super) fn live(mut context: Context<'_>) -> ! {
+/// Sets up the sandbox and starts the program.
+pub(super) fn run_child(mut context: Context<'_>) -> ! {
     match build(&mut context).and_then(|()| start(&context)) {
         Ok(never) => match never {},
         Err((stage, errno)) => {
@@ -187,41 +187,41 @@ pub(super) fn live(mut context: Context<'_>) -> ! {
 enum Never {}
 
 fn build(context: &mut Context<'_>) -> Built {
-    close_others(context.keep).at(Stage::Descriptors)?;
+    close_others(context.keep).at(SetupStage::Descriptors)?;
     if let Some(list) = context.group {
-        sys::write(list, b"0").at(Stage::ControlGroup)?;
+        sys::write(list, b"0").at(SetupStage::ControlGroup)?;
         sys::close(list);
     }
     sys::set_creation_mask(0o022);
     if let Some(most) = context.plan.descriptors {
         #[expect(clippy::cast_possible_wrap, reason = "resources are small numbers")]
-        sys::set_limit(libc::RLIMIT_NOFILE as libc::c_int, most).at(Stage::Limits)?;
+        sys::set_limit(libc::RLIMIT_NOFILE as libc::c_int, most).at(SetupStage::Limits)?;
     }
     if !context.privileged {
-        map_user(context.user_map, context.group_map).at(Stage::UserNamespace)?;
-        sys::forget_formats().at(Stage::Formats)?;
+        map_user(context.user_map, context.group_map).at(SetupStage::UserNamespace)?;
+        sys::mount_empty_binfmt_misc().at(SetupStage::Formats)?;
     }
     if let Some(network) = context.network {
-        sys::join_network(network).at(Stage::Network)?;
+        sys::join_network(network).at(SetupStage::Network)?;
         sys::close(network);
     }
-    sys::make_mounts_private().at(Stage::MountNamespace)?;
+    sys::make_mounts_private().at(SetupStage::MountNamespace)?;
     take_sources(context)?;
     let root = build_root(context)?;
     sys::set_mount(root, sys::MOUNT_RDONLY | sys::MOUNT_NOSUID | sys::MOUNT_NODEV, None, false)
-        .at(Stage::ReadOnlyRoot)?;
-    sys::change_folder_to(root).at(Stage::EnterRoot)?;
-    sys::enter_root().at(Stage::EnterRoot)?;
+        .at(SetupStage::ReadOnlyRoot)?;
+    sys::change_folder_to(root).at(SetupStage::EnterRoot)?;
+    sys::enter_root().at(SetupStage::EnterRoot)?;
     sys::close(root);
-    sys::set_host_name(HOST_NAME).at(Stage::HostName)?;
+    sys::set_host_name(HOST_NAME).at(SetupStage::HostName)?;
     if let Some(socket) = context.listeners {
-        sys::loopback_up().at(Stage::Loopback)?;
-        hand_out_listeners(socket, &context.plan.ports).at(Stage::Listener)?;
+        sys::loopback_up().at(SetupStage::Loopback)?;
+        hand_out_listeners(socket, &context.plan.ports).at(SetupStage::Listener)?;
     }
     let ruleset = super::plan::number(&context.plan.ruleset);
     for (path, access) in &context.plan.own_rules {
-        let handle = sys::open(path, libc::O_PATH).at(Stage::OwnRules)?;
-        sys::allow_path(ruleset, handle, *access).at(Stage::OwnRules)?;
+        let handle = sys::open(path, libc::O_PATH).at(SetupStage::OwnRules)?;
+        sys::allow_path(ruleset, handle, *access).at(SetupStage::OwnRules)?;
         sys::close(handle);
     }
     Ok(())
@@ -246,15 +246,15 @@ fn map_user(users: &[u8], groups: &[u8]) -> Outcome {
     sys::write_file(c"/proc/self/gid_map", groups)
 }
 
-/// Opens every granted path of the host, before a mount covers it.
+/// Opens every granted path of the host before a mount hides it.
 fn take_sources(context: &mut Context<'_>) -> Built {
     for (bind, place) in context.plan.binds.iter().zip(context.mounts.iter_mut()) {
-        let handle = sys::open_path(&bind.source).at(Stage::Source)?;
+        let handle = sys::open_path(&bind.source).at(SetupStage::Source)?;
         // It must be the same inode that the plan checked, not a replacement (attack sandbox-A06).
-        if sys::identity(handle).at(Stage::Source)? != bind.identity {
-            return Err((Stage::SourceChanged, libc::ESTALE));
+        if sys::identity(handle).at(SetupStage::Source)? != bind.identity {
+            return Err((SetupStage::SourceChanged, libc::ESTALE));
         }
-        let mount = sys::clone_tree(handle).at(Stage::Source)?;
+        let mount = sys::clone_tree(handle).at(SetupStage::Source)?;
         sys::close(handle);
         let owners = context.owners.filter(|_| bind.owned);
         match sys::set_mount(mount, bind.attributes, owners, true) {
@@ -262,10 +262,10 @@ fn take_sources(context: &mut Context<'_>) -> Built {
             // A filesystem without id-mapped mounts can still be read with the permissions of
             // others.
             Err(libc::EINVAL | libc::EPERM) if owners.is_some() && bind.rights != Rights::Write => {
-                sys::set_mount(mount, bind.attributes, None, true).at(Stage::Source)?;
+                sys::set_mount(mount, bind.attributes, None, true).at(SetupStage::Source)?;
             }
-            Err(errno) if owners.is_some() => return Err((Stage::Owners, errno)),
-            Err(errno) => return Err((Stage::Source, errno)),
+            Err(errno) if owners.is_some() => return Err((SetupStage::Owners, errno)),
+            Err(errno) => return Err((SetupStage::Source, errno)),
         }
         *place = mount;
     }
@@ -279,19 +279,19 @@ fn build_root(context: &Context<'_>) -> Built<RawFd> {
     let options: &[(&CStr, Option<&CStr>)] =
         &[(c"size", Some(c"16m")), (c"nr_inodes", Some(c"40000")), (c"mode", Some(c"755"))];
     let root = sys::new_filesystem(c"tmpfs", options, sys::MOUNT_NOSUID | sys::MOUNT_NODEV)
-        .at(Stage::Root)?;
-    sys::attach(root, libc::AT_FDCWD, &plan.foothold).at(Stage::Root)?;
+        .at(SetupStage::Root)?;
+    sys::attach(root, libc::AT_FDCWD, &plan.foothold).at(SetupStage::Root)?;
     for step in &plan.steps {
         match step {
-            Step::Folder(at) => sys::make_folder_at(root, at, 0o755).at(Stage::Root)?,
-            Step::Text(at, bytes) => sys::create_file_at(root, at, bytes).at(Stage::Root)?,
+            Step::Folder(at) => sys::make_folder_at(root, at, 0o755).at(SetupStage::Root)?,
+            Step::Text(at, bytes) => sys::create_file_at(root, at, bytes).at(SetupStage::Root)?,
             Step::Link { target, at } => match sys::link_at(target, root, at) {
                 Ok(()) | Err(libc::EEXIST) => {}
-                Err(errno) => return Err((Stage::Root, errno)),
+                Err(errno) => return Err((SetupStage::Root, errno)),
             },
             Step::Attach { bind, at } => {
                 let mount = context.mounts.get(*bind).copied().unwrap_or(-1);
-                sys::attach(mount, root, at).at(Stage::Attach)?;
+                sys::attach(mount, root, at).at(SetupStage::Attach)?;
                 sys::close(mount);
             }
             Step::Memory { at, size, mode, attributes } => {
@@ -303,8 +303,8 @@ fn build_root(context: &Context<'_>) -> Built<RawFd> {
                     (c"nr_inodes", Some(c"100000")),
                 ];
                 let mount =
-                    sys::new_filesystem(c"tmpfs", options, *attributes).at(Stage::Memory)?;
-                sys::attach(mount, root, at).at(Stage::Memory)?;
+                    sys::new_filesystem(c"tmpfs", options, *attributes).at(SetupStage::Memory)?;
+                sys::attach(mount, root, at).at(SetupStage::Memory)?;
                 sys::close(mount);
             }
             Step::Processes(at) => {
@@ -312,8 +312,8 @@ fn build_root(context: &Context<'_>) -> Built<RawFd> {
                     &[(c"subset", Some(c"pid")), (c"hidepid", Some(c"invisible"))];
                 let attributes = sys::MOUNT_NOSUID | sys::MOUNT_NODEV | sys::MOUNT_NOEXEC;
                 let mount =
-                    sys::new_filesystem(c"proc", options, attributes).at(Stage::Processes)?;
-                sys::attach(mount, root, at).at(Stage::Processes)?;
+                    sys::new_filesystem(c"proc", options, attributes).at(SetupStage::Processes)?;
+                sys::attach(mount, root, at).at(SetupStage::Processes)?;
                 sys::close(mount);
             }
         }
@@ -322,7 +322,7 @@ fn build_root(context: &Context<'_>) -> Built<RawFd> {
 }
 
 fn hand_out_listeners(socket: RawFd, ports: &[u16]) -> Outcome {
-    let mut listeners = [-1; sys::MOST_SENT];
+    let mut listeners = [-1; sys::MAX_SENT];
     for (port, place) in ports.iter().zip(listeners.iter_mut()) {
         *place = sys::listen(*port)?;
     }
@@ -337,24 +337,24 @@ fn hand_out_listeners(socket: RawFd, ports: &[u16]) -> Outcome {
 
 /// Starts the program as a second process and stays as init.
 fn start(context: &Context<'_>) -> Built<Never> {
-    let signals = sys::child_signals().at(Stage::Init)?;
+    let signals = sys::child_signals().at(SetupStage::Init)?;
     if let Some(users) = context.plain_users {
-        sys::join_users(users).at(Stage::UserNamespace)?;
+        sys::join_users(users).at(SetupStage::UserNamespace)?;
         sys::close(users);
     }
     if context.privileged {
         // Before the program exists: the first process must be able to signal it from the start.
-        sys::become_user(NOBODY, NOBODY).at(Stage::User)?;
+        sys::become_user(NOBODY, NOBODY).at(SetupStage::User)?;
     }
     // The other end closes on exec.
-    let (executed, execution) = sys::pipe().at(Stage::Init)?;
+    let (executed, execution) = sys::pipe().at(SetupStage::Init)?;
     // SAFETY: neither side allocates; see the head of this file.
-    let program = unsafe { sys::fork() }.at(Stage::Init)?;
+    let program = unsafe { sys::fork() }.at(SetupStage::Init)?;
     if program == 0 {
         sys::close(signals);
         sys::close(executed);
         // Above the descriptors that are moved to their final numbers.
-        if let Err((stage, errno)) = sys::dup_above(execution, ABOVE).at(Stage::Init) {
+        if let Err((stage, errno)) = sys::dup_above(execution, ABOVE).at(SetupStage::Init) {
             report(context.status, REPORT_FAILED, stage as i32, errno);
             sys::exit(120)
         }
@@ -368,10 +368,10 @@ fn start(context: &Context<'_>) -> Built<Never> {
     }
     sys::drop_capabilities_if_any()
         .and_then(|()| sys::prctl(libc::PR_SET_DUMPABLE, 0))
-        .at(Stage::Init)?;
+        .at(SetupStage::Init)?;
     let mut keep = [signals, context.control, context.status, executed];
     keep.sort_unstable();
-    close_others(&keep).at(Stage::Init)?;
+    close_others(&keep).at(SetupStage::Init)?;
     // Output ends when the program's processes have exited, so this one must not keep it open.
     for fd in 0..3 {
         sys::close(fd);
@@ -379,7 +379,7 @@ fn start(context: &Context<'_>) -> Built<Never> {
     watch(context, signals, executed, program)
 }
 
-/// The main loop of init: reap children, forward commands, end everything when the supervisor
+/// The main loop of init: reaps children, forwards commands, and ends everything when the supervisor
 /// exits.
 fn watch(context: &Context<'_>, signals: RawFd, executed: RawFd, program: i32) -> ! {
     // Until exec, the program is a copy of the supervisor too, with memory that is not its own.
@@ -430,16 +430,16 @@ fn become_program(context: &Context<'_>) -> Built<Never> {
     let plan = context.plan;
     if context.privileged {
         // Otherwise /proc/self belongs to root, and the maps below can't be written.
-        sys::prctl(libc::PR_SET_DUMPABLE, 1).at(Stage::User)?;
-        sys::new_user_namespace().at(Stage::UserNamespace)?;
-        map_user(b"1000 65534 1", b"1000 65534 1").at(Stage::UserNamespace)?;
+        sys::prctl(libc::PR_SET_DUMPABLE, 1).at(SetupStage::User)?;
+        sys::new_user_namespace().at(SetupStage::UserNamespace)?;
+        map_user(b"1000 65534 1", b"1000 65534 1").at(SetupStage::UserNamespace)?;
     }
-    sys::reset_signals().at(Stage::Session)?;
-    sys::new_session().at(Stage::Session)?;
+    sys::reset_signals().at(SetupStage::Session)?;
+    sys::new_session().at(SetupStage::Session)?;
     for (resource, value) in &plan.limits {
-        sys::set_limit(*resource, *value).at(Stage::Limits)?;
+        sys::set_limit(*resource, *value).at(SetupStage::Limits)?;
     }
-    let arranged = arrange_descriptors(context).at(Stage::Descriptors)?;
+    let arranged = arrange_descriptors(context).at(SetupStage::Descriptors)?;
     // From here on failures are reported through the copy.
     let (stage, errno) = match confine(context, &arranged) {
         Err(failure) => failure,
@@ -467,7 +467,7 @@ fn arrange_descriptors(context: &Context<'_>) -> Outcome<Arranged> {
         Some(start) => Some(sys::dup_above(start, ABOVE)?),
         None => None,
     };
-    let mut sources = [-1; 3 + sys::MOST_SENT];
+    let mut sources = [-1; 3 + sys::MAX_SENT];
     let wanted = context.stdio.iter().chain(context.descriptors);
     let mut count = 0;
     for (fd, place) in wanted.zip(sources.iter_mut()) {
@@ -483,12 +483,12 @@ fn arrange_descriptors(context: &Context<'_>) -> Outcome<Arranged> {
 
 fn confine(context: &Context<'_>, arranged: &Arranged) -> Built<Never> {
     let plan = context.plan;
-    sys::drop_capabilities().at(Stage::Capabilities)?;
-    sys::prctl_no_new_privileges().at(Stage::NoNewPrivileges)?;
-    sys::restrict_files(arranged.ruleset).at(Stage::Landlock)?;
-    sys::filter_calls(plan.filter).at(Stage::Seccomp)?;
-    self_test().at(Stage::SelfTest)?;
-    sys::change_folder(&plan.working_directory).at(Stage::WorkingDirectory)?;
+    sys::drop_capabilities().at(SetupStage::Capabilities)?;
+    sys::prctl_no_new_privileges().at(SetupStage::NoNewPrivileges)?;
+    sys::restrict_files(arranged.ruleset).at(SetupStage::Landlock)?;
+    sys::filter_calls(plan.filter).at(SetupStage::Seccomp)?;
+    self_test().at(SetupStage::SelfTest)?;
+    sys::change_folder(&plan.working_directory).at(SetupStage::WorkingDirectory)?;
     if let Some(start) = arranged.start {
         report(arranged.status, REPORT_READY, 0, 0);
         let mut order = [0];
@@ -498,7 +498,7 @@ fn confine(context: &Context<'_>, arranged: &Arranged) -> Built<Never> {
     }
     // SAFETY: the arguments are written before the start command, or before the clone.
     let errno = unsafe { sys::execute(context.words) };
-    Err((Stage::Execute, errno))
+    Err((SetupStage::Execute, errno))
 }
 
 /// Tries forbidden operations: a sandbox that does not work is worse than none (attack

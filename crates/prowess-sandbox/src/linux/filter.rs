@@ -25,14 +25,14 @@ const DENIED: &[libc::c_long] = &[
     libc::SYS_open_tree,
     libc::SYS_move_mount,
     libc::SYS_mount_setattr,
-    // Other processes (sandbox-D03).
+    // Access to other processes (sandbox-D03).
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
     libc::SYS_process_madvise,
     libc::SYS_pidfd_getfd,
     libc::SYS_kcmp,
-    // The kernel itself (sandbox-D05, sandbox-D14).
+    // Changes of the kernel (sandbox-D05, sandbox-D14).
     libc::SYS_bpf,
     libc::SYS_perf_event_open,
     libc::SYS_userfaultfd,
@@ -66,11 +66,11 @@ const DENIED: &[libc::c_long] = &[
     libc::SYS_mknodat,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_mknod,
-    // A second way to make any call (sandbox-C07).
+    // `io_uring`, which bypasses the filter (sandbox-C07).
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
-    // Ports and segments of old machines.
+    // I/O ports and segments of x86.
     #[cfg(target_arch = "x86_64")]
     libc::SYS_ioperm,
     #[cfg(target_arch = "x86_64")]
@@ -85,7 +85,7 @@ const DENIED: &[libc::c_long] = &[
     libc::SYS_sysfs,
     #[cfg(target_arch = "x86_64")]
     libc::SYS__sysctl,
-    // Pages of other nodes, scheduling of others, memory that can't be swapped (sandbox-D12).
+    // NUMA pages, scheduling of other processes, locked memory (sandbox-D12).
     libc::SYS_move_pages,
     libc::SYS_migrate_pages,
     libc::SYS_mbind,
@@ -104,7 +104,7 @@ const NAMESPACES: &[libc::c_int] = &[
     libc::CLONE_NEWCGROUP,
 ];
 
-/// Without it a file in memory can be executed (sandbox-B04).
+/// Without this flag a memory file could be executed (sandbox-B04).
 const MFD_NOEXEC_SEAL: u64 = 8;
 
 /// The setuid and setgid bits of a mode.
@@ -133,7 +133,7 @@ fn build(network: bool, counted: bool) -> Result<Vec<libc::sock_filter>, String>
         rules.insert(*call, Vec::new());
     }
     let when = |argument: u8, comparison: SeccompCmpOp, value: u64| {
-        // Kernels look at 32 bits of these arguments, so higher bits must not hide them (sandbox-D08).
+        // The kernel uses 32 bits of these arguments, so higher bits must not hide them (sandbox-D08).
         SeccompCondition::new(argument, SeccompCmpArgLen::Dword, comparison, value)
     };
     let all = |conditions: Vec<Result<SeccompCondition, _>>| {
@@ -206,15 +206,15 @@ fn build(network: bool, counted: bool) -> Result<Vec<libc::sock_filter>, String>
             }
         }
     }
-    // 0xffffffff asks; anything else but zero changes how memory is laid out (sandbox-D10).
+    // 0xffffffff queries the personality; other values except zero change the memory layout (sandbox-D10).
     rules.insert(
         libc::SYS_personality,
         vec![all(vec![when(0, SeccompCmpOp::Ne, 0), when(0, SeccompCmpOp::Ne, 0xffff_ffff)])?],
     );
     if network {
         let domain = |family: libc::c_int| u64::from(family.cast_unsigned());
-        // Of the families only IPv4 and IPv6, of their types only streams and datagrams, of the protocols only TCP and
-        // UDP: MPTCP passes walls that know TCP (sandbox-C03, sandbox-C06).
+        // Only IPv4 and IPv6, only streams and datagrams, only TCP and UDP: Landlock's TCP rules do not
+        // apply to MPTCP (sandbox-C03, sandbox-C06).
         let mut sockets = vec![all(vec![
             when(0, SeccompCmpOp::Ne, domain(libc::AF_INET)),
             when(0, SeccompCmpOp::Ne, domain(libc::AF_INET6)),

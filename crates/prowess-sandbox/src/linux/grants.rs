@@ -13,44 +13,44 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, Mode};
 use rustix::io::Errno;
 
+use super::link_scan::LinkScan;
 use super::scratch::Scratch;
 use super::set_up;
-use super::stage::{MOST_COMPARED, MOST_MATCHES, Stage, Wanted};
-use super::sweep::Sweep;
+use super::stage::{MAX_COMPARED, MAX_MATCHES, Stage, Wanted};
 use super::view::{Rights, View};
 use super::walk::{self, Next, Stopped};
-use super::watchdog::{Folder, Watched};
+use super::watchdog::{Folder, WatchedFolders};
 use crate::check;
-use crate::error::Error;
+use crate::error::SandboxError;
 use crate::pattern::Patterns;
-use crate::spec::{Access, Discarded, FileGrant, Spec};
+use crate::spec::{Discarded, FileAccess, FileGrant, Spec};
 
 /// What to do after the run.
 #[derive(Debug)]
-pub(super) struct Afterwards {
+pub(super) struct Cleanup {
     created: Created,
     stages: Vec<Stage>,
     /// Declared after the stages, so that it is removed last.
     scratch: Option<Scratch>,
-    sweep: Sweep,
-    most_size: u64,
+    link_scan: LinkScan,
+    max_size: u64,
 }
 
 /// Findings after the run.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     pub(super) discarded: Vec<Discarded>,
-    pub(super) planted: Vec<PathBuf>,
-    pub(super) shared: Vec<PathBuf>,
-    pub(super) unswept: bool,
+    pub(super) outside_links: Vec<PathBuf>,
+    pub(super) hard_linked: Vec<PathBuf>,
+    pub(super) scan_incomplete: bool,
 }
 
-impl Afterwards {
+impl Cleanup {
     /// Creates mount points in private folders for everything else that is visible below them.
-    pub(super) fn make_places(&mut self, view: &View) -> Result<(), Error> {
+    pub(super) fn create_mount_points(&mut self, view: &View) -> Result<(), SandboxError> {
         for stage in &mut self.stages {
-            for (relative, is_folder) in view.places_below(&stage.path) {
-                stage.make_place(&relative, is_folder)?;
+            for (relative, is_folder) in view.mount_points_below(&stage.path) {
+                stage.create_mount_point(&relative, is_folder)?;
             }
         }
         Ok(())
@@ -58,13 +58,13 @@ impl Afterwards {
 
     /// The folders on the host that the run may fill: granted ones, and private ones that replace
     /// them.
-    pub(super) fn watched(&self) -> Watched {
+    pub(super) fn watched(&self) -> WatchedFolders {
         let private = self.stages.iter().map(|stage| Folder {
             path: stage.source.clone(),
             protected: BTreeSet::new(),
             before: None,
         });
-        Watched::new(self.sweep.folders().chain(private).collect())
+        WatchedFolders::new(self.link_scan.folders().chain(private).collect())
     }
 
     /// Copies files back and cleans up. Every process of the run has ended.
@@ -72,19 +72,19 @@ impl Afterwards {
         let mut findings = Findings::default();
         self.created.0.clear();
         for stage in &self.stages {
-            stage.bring_back(self.most_size, &mut findings.discarded);
+            stage.copy_back_all(self.max_size, &mut findings.discarded);
         }
         findings.discarded.sort_by(|a, b| a.path.cmp(&b.path));
-        let (planted, is_complete) = self.sweep.after();
-        findings.planted = planted;
-        findings.unswept = !is_complete;
-        findings.shared = std::mem::take(&mut self.sweep.shared);
+        let (outside_links, is_complete) = self.link_scan.after();
+        findings.outside_links = outside_links;
+        findings.scan_incomplete = !is_complete;
+        findings.hard_linked = std::mem::take(&mut self.link_scan.hard_linked);
         findings
     }
 }
 
 /// Adds granted files to the view.
-pub(super) fn show(view: &mut View, spec: &Spec) -> Result<Afterwards, Error> {
+pub(super) fn show(view: &mut View, spec: &Spec) -> Result<Cleanup, SandboxError> {
     let mut created = Created::default();
     let mut grants = Vec::new();
     for grant in &spec.files {
@@ -99,12 +99,12 @@ pub(super) fn show(view: &mut View, spec: &Spec) -> Result<Afterwards, Error> {
             grants.push(grant);
         }
     }
-    let mut afterwards = Afterwards {
+    let mut afterwards = Cleanup {
         created,
         stages: Vec::new(),
         scratch: None,
-        sweep: Sweep::before(&Covers::new(&grants), spec.hard_links)?,
-        most_size: spec.limits.file_size,
+        link_scan: LinkScan::before(&TreeGrants::new(&grants), spec.hard_links)?,
+        max_size: spec.limits.file_size,
     };
     for group in staged(&grants) {
         let stage = afterwards.stage(view, &group, &spec.files)?;
@@ -113,31 +113,31 @@ pub(super) fn show(view: &mut View, spec: &Spec) -> Result<Afterwards, Error> {
     for grant in grants {
         match (&grant.pattern, grant.access) {
             (None, access) => view.host(&grant.path, &grant.path, rights(access)),
-            (Some(pattern), Access::Read | Access::Execute) => {
+            (Some(pattern), FileAccess::Read | FileAccess::Execute) => {
                 show_matches(view, grant, pattern, &afterwards.stages)?;
             }
             // Staged above.
-            (Some(_), Access::Write) => {}
+            (Some(_), FileAccess::Write) => {}
         }
     }
     Ok(afterwards)
 }
 
-fn refuse(grant: &FileGrant, reason: impl Into<String>) -> Error {
-    Error::Grant { path: grant.path.clone(), reason: reason.into() }
+fn refuse(grant: &FileGrant, reason: impl Into<String>) -> SandboxError {
+    SandboxError::Grant { path: grant.path.clone(), reason: reason.into() }
 }
 
-fn rights(access: Access) -> Rights {
+fn rights(access: FileAccess) -> Rights {
     match access {
-        Access::Read => Rights::Read,
-        Access::Execute => Rights::Execute,
-        Access::Write => Rights::Write,
+        FileAccess::Read => Rights::Read,
+        FileAccess::Execute => Rights::Execute,
+        FileAccess::Write => Rights::Write,
     }
 }
 
 /// Whether a granted path exists: a missing one is not visible, a link is refused (attack
 /// sandbox-A05).
-fn is_there(grant: &FileGrant) -> Result<bool, Error> {
+fn is_there(grant: &FileGrant) -> Result<bool, SandboxError> {
     match std::fs::symlink_metadata(&grant.path) {
         Ok(data) if data.file_type().is_symlink() => {
             Err(refuse(grant, "it is a symbolic link, which could point anywhere"))
@@ -155,7 +155,7 @@ struct Created(Vec<(OwnedFd, OsString)>);
 
 impl Created {
     /// Creates exactly the granted folder (attack sandbox-A26).
-    fn create(&mut self, grant: &FileGrant) -> Result<(), Error> {
+    fn create(&mut self, grant: &FileGrant) -> Result<(), SandboxError> {
         let (Some(parent), Some(name)) = (grant.path.parent(), grant.path.file_name()) else {
             return Err(refuse(grant, "it can't be created"));
         };
@@ -191,7 +191,7 @@ fn show_matches(
     grant: &FileGrant,
     pattern: &str,
     stages: &[Stage],
-) -> Result<(), Error> {
+) -> Result<(), SandboxError> {
     let patterns =
         Patterns::new([(Path::new(""), pattern)]).map_err(|reason| refuse(grant, reason))?;
     view.folder(&grant.path);
@@ -206,36 +206,34 @@ fn show_matches(
 }
 
 /// The regular files below a granted folder that match, relative to it.
-fn matches(grant: &FileGrant, patterns: &Patterns) -> Result<Vec<PathBuf>, Error> {
+fn matches(grant: &FileGrant, patterns: &Patterns) -> Result<Vec<PathBuf>, SandboxError> {
     let folder = open(grant)?;
     let mut found = Vec::new();
-    let mut entries = MOST_COMPARED;
+    let mut entries = MAX_COMPARED;
     let mut crowded = false;
     let walked = walk::walk(folder.as_fd(), &mut entries, &mut |entry| {
         if entry.kind == FileType::RegularFile && patterns.matches(entry.relative) {
-            crowded = found.len() == MOST_MATCHES;
+            crowded = found.len() == MAX_MATCHES;
             if crowded {
                 return Err(Stopped::TooLarge);
             }
             found.push(entry.relative.to_owned());
         }
-        Ok(if patterns.reach_into(entry.relative) { Next::Enter } else { Next::Pass })
+        Ok(if patterns.may_match_in(entry.relative) { Next::Enter } else { Next::Pass })
     });
-    let too_large = |what, most| Error::TooLarge { path: grant.path.clone(), what, most };
+    let too_large = |what, most| SandboxError::TooLarge { path: grant.path.clone(), what, most };
     match walked {
         Ok(()) => Ok(found),
-        Err(Stopped::TooLarge) if crowded => {
-            Err(too_large("files match its pattern", MOST_MATCHES))
-        }
+        Err(Stopped::TooLarge) if crowded => Err(too_large("files match its pattern", MAX_MATCHES)),
         Err(Stopped::TooLarge) => {
-            Err(too_large("entries would have to be compared with its pattern", MOST_COMPARED))
+            Err(too_large("entries would have to be compared with its pattern", MAX_COMPARED))
         }
         Err(Stopped::Failed(error)) => Err(refuse(grant, error.to_string())),
     }
 }
 
 /// Opens a granted folder.
-fn open(grant: &FileGrant) -> Result<OwnedFd, Error> {
+fn open(grant: &FileGrant) -> Result<OwnedFd, SandboxError> {
     walk::open_folder(&grant.path).map_err(|errno| match errno {
         Errno::LOOP => refuse(grant, "a part of it is a symbolic link, which could point anywhere"),
         Errno::NOTDIR => refuse(grant, "it is not a folder, so its pattern matches nothing"),
@@ -258,15 +256,15 @@ struct Group<'g> {
 fn staged<'g>(grants: &[&'g FileGrant]) -> Vec<Group<'g>> {
     let mut wanted: Vec<(&FileGrant, &str)> = grants
         .iter()
-        .filter(|grant| grant.access == Access::Write)
+        .filter(|grant| grant.access == FileAccess::Write)
         .filter_map(|grant| Some((*grant, grant.pattern.as_deref()?)))
         .collect();
     wanted.sort_by(|(a, _), (b, _)| a.path.cmp(&b.path));
-    let covers = Covers::new(grants);
+    let covers = TreeGrants::new(grants);
     let mut groups: Vec<Group<'g>> = Vec::new();
     for (grant, pattern) in wanted {
         let cover = covers.of(&grant.path);
-        if cover.is_some_and(|cover| cover.access == Access::Write) {
+        if cover.is_some_and(|cover| cover.access == FileAccess::Write) {
             continue;
         }
         let joined = groups.iter_mut().find_map(|group| {
@@ -286,9 +284,9 @@ fn staged<'g>(grants: &[&'g FileGrant]) -> Vec<Group<'g>> {
 }
 
 /// Grants for whole folders and files by path; the strongest of several for one path.
-pub(super) struct Covers<'g>(BTreeMap<&'g Path, &'g FileGrant>);
+pub(super) struct TreeGrants<'g>(BTreeMap<&'g Path, &'g FileGrant>);
 
-impl<'g> Covers<'g> {
+impl<'g> TreeGrants<'g> {
     fn new(grants: &[&'g FileGrant]) -> Self {
         let mut covers: BTreeMap<&Path, &FileGrant> = BTreeMap::new();
         for grant in grants.iter().filter(|grant| grant.pattern.is_none()) {
@@ -309,7 +307,8 @@ impl<'g> Covers<'g> {
     pub(super) fn writable(&self) -> impl Iterator<Item = &'g FileGrant> {
         self.0.values().copied().filter(|grant| {
             let above = grant.path.parent().and_then(|above| self.of(above));
-            grant.access == Access::Write && above.is_none_or(|above| above.access != Access::Write)
+            grant.access == FileAccess::Write
+                && above.is_none_or(|above| above.access != FileAccess::Write)
         })
     }
 
@@ -318,7 +317,7 @@ impl<'g> Covers<'g> {
         self.0
             .range(path..)
             .take_while(|(below, _)| below.starts_with(path))
-            .filter(|(_, grant)| grant.access != Access::Write)
+            .filter(|(_, grant)| grant.access != FileAccess::Write)
             .filter_map(|(below, _)| below.strip_prefix(path).ok())
             .filter(|relative| !relative.as_os_str().is_empty())
             .map(Path::to_owned)
@@ -326,13 +325,13 @@ impl<'g> Covers<'g> {
     }
 }
 
-impl Afterwards {
+impl Cleanup {
     fn stage(
         &mut self,
         view: &mut View,
         group: &Group<'_>,
         all: &[FileGrant],
-    ) -> Result<Stage, Error> {
+    ) -> Result<Stage, SandboxError> {
         let grant = group.first;
         let patterns = Patterns::new(group.patterns.iter().copied())
             .map_err(|reason| refuse(grant, reason))?;
@@ -349,7 +348,7 @@ impl Afterwards {
         let protected = all
             .iter()
             .filter(|other| other.pattern.is_none())
-            .filter(|other| other.access != Access::Write || other.path.exists())
+            .filter(|other| other.access != FileAccess::Write || other.path.exists())
             .filter_map(|other| other.path.strip_prefix(&grant.path).ok())
             .filter(|relative| !relative.as_os_str().is_empty())
             .map(Path::to_owned)
@@ -361,7 +360,7 @@ impl Afterwards {
             private,
             protected,
             shows_others: group.cover.is_some(),
-            most_size: self.most_size,
+            max_size: self.max_size,
         })?;
         view.host(&stage.path, &stage.source, Rights::Write);
         if let Some(cover) = group.cover {

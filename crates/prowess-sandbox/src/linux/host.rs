@@ -9,7 +9,7 @@ use super::child::NOBODY;
 use super::sys::{self, Cloned};
 use super::system::USER;
 
-/// Facts about this process, looked up once.
+/// Facts about this process, determined once.
 #[derive(Debug)]
 pub(super) struct Host {
     /// Root with all capabilities: namespaces belong to the machine, and the program runs as
@@ -42,11 +42,12 @@ impl Host {
     fn look() -> io::Result<Self> {
         let (uid, gid) = sys::identity_of_process();
         let is_root = uid == 0 && is_first_namespace()?;
-        let privileged = is_root && has_all_powers()?;
+        let privileged = is_root && has_sys_admin()?;
         let (owners, plain_users) = if privileged {
             // Both in parallel: each waits for its own process.
             let begun = [owner_map(), plain_users()];
-            let [owners, plain_users] = begun.map(|begun| begun.and_then(NewUsers::finish));
+            let [owners, plain_users] =
+                begun.map(|begun| begun.and_then(UserNamespaceBuilder::finish));
             (Some(owners?), Some(plain_users?))
         } else {
             (None, None)
@@ -96,7 +97,7 @@ impl Host {
 }
 
 /// Why a created namespace is refused, and what to do (attack sandbox-H02).
-pub(super) fn powerless_namespace() -> (String, String) {
+pub(super) fn unprivileged_namespace() -> (String, String) {
     (
         "user namespaces can be created, but mounting in them is not allowed".to_owned(),
         "on Ubuntu, install the AppArmor profile that `prowess doctor --apparmor-profile` prints; in a container, allow `mount` (Docker: --security-opt seccomp=unconfined)"
@@ -112,7 +113,7 @@ fn is_first_namespace() -> io::Result<bool> {
 }
 
 /// Whether this process has `CAP_SYS_ADMIN`: root in a container often does not.
-fn has_all_powers() -> io::Result<bool> {
+fn has_sys_admin() -> io::Result<bool> {
     const SYS_ADMIN: u64 = 1 << 21;
     let status = fs::read_to_string("/proc/self/status")?;
     let effective = status
@@ -124,7 +125,7 @@ fn has_all_powers() -> io::Result<bool> {
 
 /// A user namespace that swaps root and nobody. An id-mapped mount with it shows root's files as
 /// nobody's, and what nobody creates there belongs to root.
-fn owner_map() -> io::Result<NewUsers> {
+fn owner_map() -> io::Result<UserNamespaceBuilder> {
     let map = format!(
         "0 {NOBODY} 1\n1 1 {}\n{NOBODY} 0 1\n{} {} {}\n",
         NOBODY - 1,
@@ -132,24 +133,24 @@ fn owner_map() -> io::Result<NewUsers> {
         NOBODY + 1,
         u32::MAX - NOBODY - 1
     );
-    NewUsers::begin(libc::CLONE_NEWUSER, &map, || Ok(()))
+    UserNamespaceBuilder::begin(libc::CLONE_NEWUSER, &map, || Ok(()))
 }
 
 /// See [`Host::plain_users`].
-fn plain_users() -> io::Result<NewUsers> {
+fn plain_users() -> io::Result<UserNamespaceBuilder> {
     // Mounting requires a mount namespace of the same user namespace.
     let flags = libc::CLONE_NEWUSER | libc::CLONE_NEWNS;
-    NewUsers::begin(flags, &format!("0 0 {}\n", u32::MAX), sys::forget_formats)
+    UserNamespaceBuilder::begin(flags, &format!("0 0 {}\n", u32::MAX), sys::mount_empty_binfmt_misc)
 }
 
 /// A user namespace under construction: its only process, which exits when it is done.
-struct NewUsers {
+struct UserNamespaceBuilder {
     namespace: io::Result<OwnedFd>,
     answer: io::PipeReader,
     process: OwnedFd,
 }
 
-impl NewUsers {
+impl UserNamespaceBuilder {
     /// Starts the process, which waits for its id map and then calls `prepare`.
     #[allow(unsafe_code, reason = "a clone that waits")]
     fn begin(

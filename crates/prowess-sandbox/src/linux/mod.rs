@@ -6,12 +6,12 @@ mod child;
 mod filter;
 mod grants;
 mod host;
+mod link_scan;
 mod plan;
 mod probe;
 mod scratch;
 mod stage;
 mod supervise;
-mod sweep;
 mod sys;
 mod system;
 mod view;
@@ -24,28 +24,28 @@ use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use cgroup::Entrance;
+use cgroup::CgroupEntrance;
 use child::Context;
 use host::Host;
-use plan::{Plan, Words};
+use plan::{ExecArguments, Plan};
 use sys::Cloned;
 
-use crate::error::Error;
-use crate::probe::State;
-use crate::spec::{Ended, Input, Limits, Observer, Spec};
+use crate::error::SandboxError;
+use crate::probe::LayerState;
+use crate::spec::{Input, Observer, SandboxLimits, SandboxOutcome, Spec};
 pub use probe::probe;
 pub use supervise::{Canceller, Sandbox};
 
 /// Runs a program to its end.
-pub fn run(spec: Spec, observer: &mut dyn Observer) -> Result<Ended, Error> {
+pub fn run(spec: Spec, observer: &mut dyn Observer) -> Result<SandboxOutcome, SandboxError> {
     Sandbox::spawn(spec)?.wait(observer)
 }
 
 impl Sandbox {
     /// Starts a program. Errors of the last steps are reported by [`Self::wait`].
-    pub fn spawn(spec: Spec) -> Result<Self, Error> {
-        let size = Words::size(&spec.program, &spec.arguments, &spec.environment);
-        let mut words = Words::empty(size)?;
+    pub fn spawn(spec: Spec) -> Result<Self, SandboxError> {
+        let size = ExecArguments::size(&spec.program, &spec.arguments, &spec.environment);
+        let mut words = ExecArguments::empty(size)?;
         words.fill(&spec.program, &spec.arguments, &spec.environment)?;
         Ok(Launch::new(spec, words, None)?.sandbox)
     }
@@ -53,23 +53,23 @@ impl Sandbox {
 
 /// A prepared sandbox that waits for its arguments: it is set up, but the program has not started.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct PreparedSandbox {
     launch: Launch,
     start: OwnedFd,
 }
 
-impl Prepared {
+impl PreparedSandbox {
     /// Sets up the sandbox for a specification whose arguments, environment and input are provided
     /// later.
-    pub fn new(spec: Spec) -> Result<Self, Error> {
-        let words = Words::empty(plan::PREPARED_WORDS)?;
+    pub fn new(spec: Spec) -> Result<Self, SandboxError> {
+        let words = ExecArguments::empty(plan::PREPARED_ARGUMENTS_BYTES)?;
         let (reader, writer) = io::pipe().map_err(|source| set_up("pipe", source))?;
         let launch = Launch::new(spec, words, Some(&reader.into()))?;
         Ok(Self { launch, start: writer.into() })
     }
 
     /// Waits until the sandbox is set up.
-    pub fn ready(&mut self) -> Result<(), Error> {
+    pub fn ready(&mut self) -> Result<(), SandboxError> {
         self.launch.sandbox.ready()
     }
 
@@ -79,7 +79,7 @@ impl Prepared {
         arguments: &[OsString],
         environment: &[(OsString, OsString)],
         input: Input,
-    ) -> Result<Sandbox, Error> {
+    ) -> Result<Sandbox, SandboxError> {
         let Launch { mut sandbox, mut words, program } = self.launch;
         words.fill(&program, arguments, environment)?;
         sandbox.begin(input);
@@ -92,7 +92,7 @@ impl Prepared {
 #[derive(Debug)]
 struct Launch {
     sandbox: Sandbox,
-    words: Words,
+    words: ExecArguments,
     program: PathBuf,
 }
 
@@ -114,36 +114,40 @@ pub fn warm_up() {
     });
 }
 
-/// Whether a cgroup limits the memory of a run. Otherwise it is polled, which is best effort.
-pub fn counts_memory() -> bool {
+/// Whether a cgroup limits the memory of a run. Otherwise memory is polled, which is best effort.
+pub fn has_memory_accounting() -> bool {
     cgroup::Home::get().is_some()
 }
 
 /// Maximum size of a socket buffer that the program can't change: the default of the kernel, and
 /// one message that may exceed it.
-fn most_in_socket() -> u64 {
+fn max_socket_buffer() -> u64 {
     const USUAL: u64 = 208 << 10;
     const PIECE: u64 = 64 << 10;
     let text = std::fs::read_to_string("/proc/sys/net/core/wmem_default").unwrap_or_default();
     text.trim().parse().unwrap_or(USUAL) + PIECE
 }
 
-fn set_up(stage: &'static str, source: io::Error) -> Error {
-    Error::SetUp { stage, source }
+fn set_up(stage: &'static str, source: io::Error) -> SandboxError {
+    SandboxError::SetUp { stage, source }
 }
 
 /// Both ends of a pipe.
-fn pipe() -> Result<(OwnedFd, OwnedFd), Error> {
+fn pipe() -> Result<(OwnedFd, OwnedFd), SandboxError> {
     let (reader, writer) = io::pipe().map_err(|source| set_up("pipe", source))?;
     Ok((reader.into(), writer.into()))
 }
 
 impl Launch {
-    fn new(spec: Spec, words: Words, start: Option<&OwnedFd>) -> Result<Self, Error> {
+    fn new(
+        spec: Spec,
+        words: ExecArguments,
+        start: Option<&OwnedFd>,
+    ) -> Result<Self, SandboxError> {
         let host =
             Host::get().map_err(|error| refused(error.raw_os_error().unwrap_or(libc::EIO)))?;
-        if spec.descriptors.len() > sys::MOST_SENT {
-            return Err(Error::Invalid(format!("more than {} descriptors", sys::MOST_SENT)));
+        if spec.descriptors.len() > sys::MAX_SENT {
+            return Err(SandboxError::Invalid(format!("more than {} descriptors", sys::MAX_SENT)));
         }
         require(host)?;
         let group = match (spec.limits.memory, cgroup::Home::get()) {
@@ -159,8 +163,8 @@ impl Launch {
             .transpose()
             .map_err(|source| set_up("control group", source))?;
         let (folder, list) = match &entrance {
-            Some(Entrance::Clone(folder)) => (Some(folder), None),
-            Some(Entrance::List(list)) => (None, Some(list)),
+            Some(CgroupEntrance::Clone(folder)) => (Some(folder), None),
+            Some(CgroupEntrance::List(list)) => (None, Some(list)),
             None => (None, None),
         };
         let plan = Plan::new(&spec, watched.is_none())?;
@@ -210,11 +214,11 @@ impl Launch {
             words: words.address(),
             start: start.map(plan::number),
             group: list.map(plan::number),
-            memory: watched.map(|most| child::Watched { most, socket: most_in_socket() }),
+            memory: watched.map(|most| child::PolledMemory { most, socket: max_socket_buffer() }),
         };
         let (pid, process) = launch(host, folder, context)?;
         if host.privileged && plan.ports.is_empty() && network.is_none() {
-            // If it has already exited, another run will do.
+            // If that process has already exited, another run tries again.
             if let Ok(network) = std::fs::File::open(format!("/proc/{pid}/ns/net")) {
                 let _ = host.empty_network.set(network.into());
             }
@@ -248,12 +252,12 @@ fn launch(
     host: &Host,
     group: Option<&OwnedFd>,
     context: Context<'_>,
-) -> Result<(i32, OwnedFd), Error> {
+) -> Result<(i32, OwnedFd), SandboxError> {
     // SAFETY: the child keeps to the rules at the head of `child.rs`.
     match unsafe {
         sys::clone_into(host.namespaces(context.network.is_some()), group.map(plan::number))
     } {
-        Ok(Cloned::Child) => child::live(context),
+        Ok(Cloned::Child) => child::run_child(context),
         // SAFETY: the kernel has just made this descriptor, and nobody else owns it.
         Ok(Cloned::Parent { pid, pidfd }) => Ok((pid, unsafe { OwnedFd::from_raw_fd(pidfd) })),
         Err(errno) => Err(refused(errno)),
@@ -261,15 +265,15 @@ fn launch(
 }
 
 /// Reports known missing features with helpful messages; everything else is detected during setup.
-fn require(host: &Host) -> Result<(), Error> {
+fn require(host: &Host) -> Result<(), SandboxError> {
     if host.is_weak_root {
         let (cause, remedy) = Host::weak_root();
-        return Err(Error::Unenforceable { cause, remedy });
+        return Err(SandboxError::Unenforceable { cause, remedy });
     }
     let landlock = probe::landlock();
     match landlock.state {
-        State::Enforced | State::BestEffort => Ok(()),
-        State::Missing => Err(Error::Unenforceable {
+        LayerState::Enforced | LayerState::BestEffort => Ok(()),
+        LayerState::Missing => Err(SandboxError::Unenforceable {
             cause: format!("Landlock: {}", landlock.detail),
             remedy: landlock.remedy.unwrap_or_default(),
         }),
@@ -277,7 +281,7 @@ fn require(host: &Host) -> Result<(), Error> {
 }
 
 /// Why namespaces can't be created, and what to do.
-fn refused(errno: i32) -> Error {
+fn refused(errno: i32) -> SandboxError {
     let (cause, remedy) = match errno {
         libc::ENOSPC => (
             "user namespaces are disabled (user.max_user_namespaces)",
@@ -292,13 +296,13 @@ fn refused(errno: i32) -> Error {
         }
         _ => ("a new process could not be created", "check the resource limits of this user"),
     };
-    Error::Unenforceable {
+    SandboxError::Unenforceable {
         cause: format!("{cause}: {}", io::Error::from_raw_os_error(errno)),
         remedy: remedy.to_owned(),
     }
 }
 
-impl Limits {
+impl SandboxLimits {
     /// The deadline of the run.
     fn deadline(&self, started: Instant) -> Instant {
         started + self.time
@@ -306,7 +310,7 @@ impl Limits {
 }
 
 /// Makes a descriptor non-blocking.
-fn set_nonblocking(descriptor: &OwnedFd) -> Result<(), Error> {
+fn set_nonblocking(descriptor: &OwnedFd) -> Result<(), SandboxError> {
     sys::set_nonblocking(descriptor.as_raw_fd())
         .map_err(|errno| set_up("pipe", io::Error::from_raw_os_error(errno)))
 }

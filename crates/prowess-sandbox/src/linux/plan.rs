@@ -11,14 +11,14 @@ use landlock::{
     PathBeneath, PathFd, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, Scope,
 };
 
-use super::grants::{self, Afterwards};
+use super::grants::{self, Cleanup};
 use super::set_up;
 use super::sys;
 use super::system::{self, HOME};
 use super::view::{self, Bind, Rights, Step, View};
 use crate::check;
-use crate::error::Error;
-use crate::spec::{Limits, Network, Spec};
+use crate::error::SandboxError;
+use crate::spec::{Network, SandboxLimits, Spec};
 
 /// Everything the child needs.
 #[derive(Debug)]
@@ -37,20 +37,20 @@ pub(super) struct Plan {
     /// The temporary mount point of the new root: a folder that every machine has.
     pub(super) foothold: CString,
     /// What to do after the run.
-    pub(super) afterwards: Afterwards,
+    pub(super) afterwards: Cleanup,
 }
 
 /// A file without a rule: opening it must fail, otherwise the sandbox does not work.
 pub(super) const SELF_TEST: &std::ffi::CStr = c"/.self-test";
 
 impl Plan {
-    pub(super) fn new(spec: &Spec, counted: bool) -> Result<Self, Error> {
+    pub(super) fn new(spec: &Spec, counted: bool) -> Result<Self, SandboxError> {
         let mut view = View::default();
         system::show(&mut view, spec.limits.scratch);
         view.text(Path::new("/.self-test"), b"");
         let mut afterwards = grants::show(&mut view, spec)?;
         for folder in &spec.support {
-            let real = folder.canonicalize().map_err(|error| Error::Grant {
+            let real = folder.canonicalize().map_err(|error| SandboxError::Grant {
                 path: folder.clone(),
                 reason: error.to_string(),
             })?;
@@ -62,7 +62,7 @@ impl Plan {
         let mut images = Vec::new();
         for program in std::iter::once(&spec.program).chain(&spec.programs) {
             if !check::is_plain(program) {
-                return Err(Error::Invalid(format!(
+                return Err(SandboxError::Invalid(format!(
                     "`{}` is not an absolute path",
                     program.display()
                 )));
@@ -73,7 +73,7 @@ impl Plan {
         }
         for file in &spec.synthetic {
             if !check::is_plain(&file.path) {
-                return Err(Error::Invalid(format!(
+                return Err(SandboxError::Invalid(format!(
                     "`{}` is not an absolute path",
                     file.path.display()
                 )));
@@ -81,7 +81,7 @@ impl Plan {
             view.text(&file.path, &file.bytes);
         }
         if !check::is_plain(&spec.working_directory) {
-            return Err(Error::Invalid(format!(
+            return Err(SandboxError::Invalid(format!(
                 "the working directory `{}` is not an absolute path",
                 spec.working_directory.display()
             )));
@@ -89,7 +89,7 @@ impl Plan {
         let needs_folder = !view.shows(&spec.working_directory)
             && !view.is_below_host(&spec.working_directory)
             && spec.working_directory != Path::new("/");
-        afterwards.make_places(&view)?;
+        afterwards.create_mount_points(&view)?;
         let mut own_rules = own_rules(&view)?;
         let (mut steps, binds) = view.steps()?;
         if needs_folder {
@@ -98,8 +98,8 @@ impl Plan {
         let descriptors = descriptors(binds.len())?;
         let ports = match &spec.network {
             Network::None => Vec::new(),
-            Network::Listeners(ports) if ports.len() > sys::MOST_SENT => {
-                return Err(Error::Invalid(format!("more than {} ports", sys::MOST_SENT)));
+            Network::Listeners(ports) if ports.len() > sys::MAX_SENT => {
+                return Err(SandboxError::Invalid(format!("more than {} ports", sys::MAX_SENT)));
             }
             Network::Listeners(ports) => ports.clone(),
         };
@@ -107,7 +107,7 @@ impl Plan {
         own_rules.push((c"/".to_owned(), AccessFs::ReadDir.into_bits()));
         let foothold =
             ["/tmp", "/usr", "/etc"].into_iter().find(|path| Path::new(path).is_dir()).ok_or_else(
-                || Error::Invalid("this machine has neither /tmp nor /usr".to_owned()),
+                || SandboxError::Invalid("this machine has neither /tmp nor /usr".to_owned()),
             )?;
         Ok(Self {
             binds,
@@ -115,7 +115,10 @@ impl Plan {
             own_rules,
             ruleset,
             filter: super::filter::program(!ports.is_empty(), counted).map_err(|cause| {
-                Error::Unenforceable { cause, remedy: "this processor is not supported".to_owned() }
+                SandboxError::Unenforceable {
+                    cause,
+                    remedy: "this processor is not supported".to_owned(),
+                }
             })?,
             descriptors,
             limits: limits(&spec.limits),
@@ -137,7 +140,7 @@ impl IntoBits for AccessFs {
     }
 }
 
-fn add_empty_folder(steps: &mut Vec<Step>, path: &Path) -> Result<(), Error> {
+fn add_empty_folder(steps: &mut Vec<Step>, path: &Path) -> Result<(), SandboxError> {
     let mut folders: Vec<&Path> =
         path.ancestors().filter(|folder| folder.parent().is_some()).collect();
     folders.reverse();
@@ -149,7 +152,7 @@ fn add_empty_folder(steps: &mut Vec<Step>, path: &Path) -> Result<(), Error> {
 }
 
 /// The rules for tmpfs files.
-fn own_rules(view: &View) -> Result<Vec<(CString, u64)>, Error> {
+fn own_rules(view: &View) -> Result<Vec<(CString, u64)>, SandboxError> {
     let read = AccessFs::ReadFile | AccessFs::ReadDir;
     let mut rules = Vec::new();
     for path in ["/tmp", "/dev/shm", HOME] {
@@ -173,7 +176,7 @@ fn write_rights() -> BitFlags<AccessFs> {
 }
 
 /// The rules for files of the host. They apply to inodes, so they hold wherever these are mounted.
-fn ruleset(binds: &[Bind], images: &[PathBuf], ports: &[u16]) -> Result<OwnedFd, Error> {
+fn ruleset(binds: &[Bind], images: &[PathBuf], ports: &[u16]) -> Result<OwnedFd, SandboxError> {
     let all = |error: &dyn std::fmt::Display| refused(error);
     let abi = ABI::V6;
     let mut ruleset = Ruleset::default()
@@ -212,8 +215,8 @@ fn ruleset(binds: &[Bind], images: &[PathBuf], ports: &[u16]) -> Result<OwnedFd,
     Option::<OwnedFd>::from(ruleset).ok_or_else(|| refused(&"the kernel has none"))
 }
 
-fn refused(reason: &dyn std::fmt::Display) -> Error {
-    Error::Unenforceable {
+fn refused(reason: &dyn std::fmt::Display) -> SandboxError {
+    SandboxError::Unenforceable {
         cause: format!("Landlock refuses a rule: {reason}"),
         remedy: "check what this kernel enforces".to_owned(),
     }
@@ -224,7 +227,7 @@ fn add(
     handle: BorrowedFd<'_>,
     path: &Path,
     rights: BitFlags<AccessFs>,
-) -> Result<landlock::RulesetCreated, Error> {
+) -> Result<landlock::RulesetCreated, SandboxError> {
     ruleset
         .add_rule(PathBeneath::new(handle, rights))
         .map_err(|error| refused(&format!("{}: {error}", path.display())))
@@ -232,21 +235,21 @@ fn add(
 
 /// All binds are open at the same time, so thousands of grants need more descriptors than usual
 /// (attack sandbox-A27). Returns the new limit if it has to be raised.
-fn descriptors(binds: usize) -> Result<Option<u64>, Error> {
+fn descriptors(binds: usize) -> Result<Option<u64>, SandboxError> {
     // Pipes, channels and whatever else is open at the same time.
     const OTHERS: u64 = 256;
     let (now, most) = sys::descriptor_limits()
         .map_err(|errno| set_up("resource limits", std::io::Error::from_raw_os_error(errno)))?;
     let needed = binds as u64 + OTHERS;
     if needed > most {
-        return Err(Error::Invalid(format!(
+        return Err(SandboxError::Invalid(format!(
             "{binds} files and folders are granted one by one, which needs {needed} open descriptors; this process may have {most}"
         )));
     }
     Ok((needed > now).then_some(most))
 }
 
-fn limits(limits: &Limits) -> Vec<(libc::c_int, u64)> {
+fn limits(limits: &SandboxLimits) -> Vec<(libc::c_int, u64)> {
     #[expect(clippy::cast_possible_wrap, reason = "resources are small numbers")]
     let resource = |resource: libc::__rlimit_resource_t| resource as libc::c_int;
     let mut all = vec![
@@ -268,7 +271,7 @@ fn limits(limits: &Limits) -> Vec<(libc::c_int, u64)> {
 
 /// Arguments and environment in shared memory, in the layout of `execve`.
 #[derive(Debug)]
-pub(super) struct Words {
+pub(super) struct ExecArguments {
     memory: sys::Shared,
 }
 
@@ -276,14 +279,14 @@ pub(super) struct Words {
 const HEADER: usize = 3 * size_of::<usize>();
 
 /// Space for the arguments and environment of a prepared sandbox, which are not known yet.
-pub(super) const PREPARED_WORDS: usize = 256 << 10;
+pub(super) const PREPARED_ARGUMENTS_BYTES: usize = 256 << 10;
 /// The kernel accepts 2 MiB by default.
-const MOST_WORDS: usize = 2 << 20;
+const MAX_ARGUMENTS_BYTES: usize = 2 << 20;
 
-impl Words {
+impl ExecArguments {
     /// Allocates memory for arguments that are provided later.
-    pub(super) fn empty(size: usize) -> Result<Self, Error> {
-        let memory = sys::Shared::new(size).map_err(|errno| Error::SetUp {
+    pub(super) fn empty(size: usize) -> Result<Self, SandboxError> {
+        let memory = sys::Shared::new(size).map_err(|errno| SandboxError::SetUp {
             stage: "memory for arguments",
             source: std::io::Error::from_raw_os_error(errno),
         })?;
@@ -309,10 +312,10 @@ impl Words {
         program: &Path,
         arguments: &[OsString],
         environment: &[(OsString, OsString)],
-    ) -> Result<(), Error> {
+    ) -> Result<(), SandboxError> {
         let size = Self::size(program, arguments, environment);
-        if size > MOST_WORDS || size > self.memory.bytes().len() {
-            return Err(Error::Invalid(
+        if size > MAX_ARGUMENTS_BYTES || size > self.memory.bytes().len() {
+            return Err(SandboxError::Invalid(
                 "the arguments and the environment are too long".to_owned(),
             ));
         }
@@ -330,7 +333,10 @@ impl Words {
         let environment_offset = writer.pointers;
         for (name, value) in environment {
             if name.is_empty() || name.as_bytes().contains(&b'=') {
-                return Err(Error::Invalid(format!("`{}` is not a variable name", name.display())));
+                return Err(SandboxError::Invalid(format!(
+                    "`{}` is not a variable name",
+                    name.display()
+                )));
             }
             writer.word(&[name.as_bytes(), b"=", value.as_bytes()])?;
         }
@@ -356,10 +362,10 @@ struct Writer<'m> {
 }
 
 impl Writer<'_> {
-    fn text(&mut self, parts: &[&[u8]]) -> Result<(), Error> {
+    fn text(&mut self, parts: &[&[u8]]) -> Result<(), SandboxError> {
         for part in parts {
             if part.contains(&0) {
-                return Err(Error::Invalid(
+                return Err(SandboxError::Invalid(
                     "an argument or a variable contains a NUL byte".to_owned(),
                 ));
             }
@@ -371,7 +377,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn word(&mut self, parts: &[&[u8]]) -> Result<(), Error> {
+    fn word(&mut self, parts: &[&[u8]]) -> Result<(), SandboxError> {
         let address = self.base + self.texts;
         self.pointer(address);
         self.text(parts)

@@ -6,9 +6,9 @@ use std::os::fd::AsRawFd as _;
 use super::cgroup;
 use super::host::{self, Host};
 use super::sys::{self, Cloned};
-use super::{Prepared, refused};
-use crate::error::Error;
-use crate::probe::{Layer, Probe, State};
+use super::{PreparedSandbox, refused};
+use crate::error::SandboxError;
+use crate::probe::{Layer, LayerState, Probe};
 use crate::spec::Spec;
 
 /// Tests every layer separately, then all of them together.
@@ -20,9 +20,9 @@ pub fn probe() -> Probe {
 
 fn layer(name: &'static str, tried: Result<String, (String, String)>) -> Layer {
     match tried {
-        Ok(detail) => Layer { name, state: State::Enforced, detail, remedy: None },
+        Ok(detail) => Layer { name, state: LayerState::Enforced, detail, remedy: None },
         Err((cause, remedy)) => {
-            Layer { name, state: State::Missing, detail: cause, remedy: Some(remedy) }
+            Layer { name, state: LayerState::Missing, detail: cause, remedy: Some(remedy) }
         }
     }
 }
@@ -30,7 +30,7 @@ fn layer(name: &'static str, tried: Result<String, (String, String)>) -> Layer {
 /// Cause and remedy of an error number.
 fn why(errno: i32) -> (String, String) {
     match refused(errno) {
-        Error::Unenforceable { cause, remedy } => (cause, remedy),
+        SandboxError::Unenforceable { cause, remedy } => (cause, remedy),
         other => (other.to_string(), String::new()),
     }
 }
@@ -85,7 +85,7 @@ fn namespaces() -> Layer {
         .and_then(|host| in_child(host.namespaces(false), sys::make_mounts_private));
     let tried = match tried {
         Ok(Ok(())) => Ok("user, mount, process, network, IPC and host name".to_owned()),
-        Ok(Err(_)) => Err(host::powerless_namespace()),
+        Ok(Err(_)) => Err(host::unprivileged_namespace()),
         Err(errno) => Err(why(errno)),
     };
     layer("namespaces", tried)
@@ -144,7 +144,7 @@ fn groups() -> Layer {
         None => {
             return Layer {
                 name: "control groups",
-                state: State::BestEffort,
+                state: LayerState::BestEffort,
                 detail: "none for this user: memory is polled every 50 ms, processes are limited per run".to_owned(),
                 remedy: Some("delegate a control group, as `systemd-run --user --scope -p Delegate=yes` does".to_owned()),
             };
@@ -154,19 +154,19 @@ fn groups() -> Layer {
 }
 
 fn everything(layers: &[Layer]) -> Layer {
-    if let Some(missing) = layers.iter().find(|layer| layer.state == State::Missing) {
+    if let Some(missing) = layers.iter().find(|layer| layer.state == LayerState::Missing) {
         return layer(
             "all together",
             Err((format!("not tested without {}", missing.name), "see above".to_owned())),
         );
     }
     let program = std::env::current_exe().unwrap_or_else(|_| "/bin/true".into());
-    let tried = Prepared::new(Spec::new(program)).and_then(|mut prepared| prepared.ready());
+    let tried = PreparedSandbox::new(Spec::new(program)).and_then(|mut prepared| prepared.ready());
     layer(
         "all together",
         match tried {
             Ok(()) => Ok("a sandbox was built, tested from inside and taken down".to_owned()),
-            Err(Error::Unenforceable { cause, remedy }) => Err((cause, remedy)),
+            Err(SandboxError::Unenforceable { cause, remedy }) => Err((cause, remedy)),
             Err(error) => Err((
                 error.to_string(),
                 "report this, with the output of `prowess doctor`".to_owned(),

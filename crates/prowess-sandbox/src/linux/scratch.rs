@@ -19,9 +19,9 @@ use super::{sys, walk};
 
 const PREFIX: &str = "prowess-stage-";
 /// Maximum number of entries of the temporary folder that are checked for abandoned ones.
-const MOST_LOOKED_AT: usize = 10_000;
+const MAX_INSPECTED: usize = 10_000;
 /// Maximum number of open folders while a tree is removed; deeper ones are moved up first.
-const MOST_OPEN: usize = 32;
+const MAX_OPEN: usize = 32;
 
 /// A private folder, removed with everything in it when dropped.
 #[derive(Debug)]
@@ -88,7 +88,7 @@ fn is_named(parent: &OwnedFd, name: &OsStr, folder: &OwnedFd) -> bool {
 /// again.
 fn remove_abandoned(parent: &OwnedFd, prefix: &str) {
     let Ok(listing) = Dir::read_from(parent) else { return };
-    for entry in listing.take(MOST_LOOKED_AT).flatten() {
+    for entry in listing.take(MAX_INSPECTED).flatten() {
         let name = entry.file_name().to_bytes();
         if !name.starts_with(prefix.as_bytes()) {
             continue;
@@ -120,7 +120,7 @@ fn remove(parent: BorrowedFd<'_>, name: &OsStr, folder: BorrowedFd<'_>) {
 /// is needed.
 fn empty(top: BorrowedFd<'_>) -> io::Result<bool> {
     let mut moved = false;
-    empty_level(top, walk::open_below(top, Path::new(""))?, MOST_OPEN, &mut moved)?;
+    empty_level(top, walk::open_below(top, Path::new(""))?, MAX_OPEN, &mut moved)?;
     Ok(moved)
 }
 

@@ -1,5 +1,5 @@
-//! Write grants with a pattern: the program works on copies, and what it leaves is filtered on the way back (attacks sandbox-A15,
-//! sandbox-A16).
+//! Write grants with a pattern: the program works on copies, and matching changes are copied back
+//! (attacks sandbox-A15, sandbox-A16).
 //!
 //! A mount can't distinguish `*.md` from `*.sh`, so the granted folder is replaced by a private one
 //! with copies of the files that match. When the whole process tree has ended, changed and new
@@ -21,18 +21,18 @@ use rustix::io::Errno;
 
 use super::scratch;
 use super::walk::{self, Found, Next, Stopped};
-use crate::error::Error;
-use crate::pattern::{MOST_DEPTH, Patterns};
+use crate::error::SandboxError;
+use crate::pattern::{MAX_DEPTH, Patterns};
 use crate::spec::Discarded;
 
 /// Maximum number of files that are copied, and of other entries that are visible next to them.
-pub(super) const MOST_MATCHES: usize = 4096;
+pub(super) const MAX_MATCHES: usize = 4096;
 /// Maximum number of entries of a folder that are compared with a pattern.
-pub(super) const MOST_COMPARED: usize = 100_000;
+pub(super) const MAX_COMPARED: usize = 100_000;
 /// Maximum number of bytes that are copied before a start.
-const MOST_BYTES: u64 = 1 << 30;
+const MAX_BYTES: u64 = 1 << 30;
 /// Maximum number of discarded files that are reported.
-pub(super) const MOST_REPORTED: usize = 100;
+pub(super) const MAX_REPORTED: usize = 100;
 
 /// A granted folder and the private one that replaces it.
 #[derive(Debug)]
@@ -67,20 +67,20 @@ pub(super) struct Wanted<'w> {
     /// Whether everything in the folder is readable and visible next to the copies.
     pub(super) shows_others: bool,
     /// Maximum size of a file.
-    pub(super) most_size: u64,
+    pub(super) max_size: u64,
 }
 
 /// The state of a file on both sides when it was copied.
 #[derive(Debug)]
 struct Copied {
-    target: State,
-    copy: State,
+    target: LayerState,
+    copy: LayerState,
 }
 
 /// The state of a file. The last number is the change time, which a program can't set.
-type State = (u64, u64, i64, [i64; 4]);
+type LayerState = (u64, u64, i64, [i64; 4]);
 
-fn state(stat: &Stat) -> State {
+fn state(stat: &Stat) -> LayerState {
     #[expect(clippy::cast_possible_wrap, reason = "nanoseconds are below 2^30")]
     let times =
         [stat.st_mtime, stat.st_mtime_nsec as i64, stat.st_ctime, stat.st_ctime_nsec as i64];
@@ -107,7 +107,7 @@ pub(super) mod reason {
 impl Stage {
     /// Copies the matching files. The second value lists what is visible next to the copies,
     /// relative to the granted folder.
-    pub(super) fn new(wanted: Wanted<'_>) -> Result<(Self, Vec<PathBuf>), Error> {
+    pub(super) fn new(wanted: Wanted<'_>) -> Result<(Self, Vec<PathBuf>), SandboxError> {
         let (staged, source) = wanted.private;
         let mut stage = Self {
             path: wanted.path.to_owned(),
@@ -120,13 +120,13 @@ impl Stage {
             links: BTreeMap::new(),
             places: BTreeSet::new(),
         };
-        let found = stage.survey(wanted.shows_others, wanted.most_size)?;
+        let found = stage.survey(wanted.shows_others, wanted.max_size)?;
         stage.copy_all(&found).map_err(|error| stage.refuse(&error))?;
         Ok((stage, found.others))
     }
 
-    fn refuse(&self, error: &io::Error) -> Error {
-        Error::Grant { path: self.path.clone(), reason: error.to_string() }
+    fn refuse(&self, error: &io::Error) -> SandboxError {
+        SandboxError::Grant { path: self.path.clone(), reason: error.to_string() }
     }
 
     /// Whether a path of the host is a writable file.
@@ -140,7 +140,7 @@ impl Stage {
     }
 
     /// Scans the granted folder and checks the limits before anything is copied.
-    fn survey(&self, shows_others: bool, most_size: u64) -> Result<Survey, Error> {
+    fn survey(&self, shows_others: bool, max_size: u64) -> Result<Survey, SandboxError> {
         let mut survey = Survey::default();
         let mut bytes = 0;
         let mut refused = None;
@@ -148,7 +148,7 @@ impl Stage {
             refused = Some((what, usize::try_from(most).unwrap_or(usize::MAX)));
             Err(Stopped::TooLarge)
         };
-        let mut entries = MOST_COMPARED;
+        let mut entries = MAX_COMPARED;
         let walked = walk::walk(self.target.as_fd(), &mut entries, &mut |found| {
             if self.is_protected(found.relative) {
                 return Ok(Next::Pass);
@@ -161,17 +161,17 @@ impl Stage {
                     let size = stat.st_size.cast_unsigned();
                     bytes += size;
                     survey.files.push(relative);
-                    if survey.files.len() > MOST_MATCHES {
-                        return refuse("files match its pattern", MOST_MATCHES as u64);
+                    if survey.files.len() > MAX_MATCHES {
+                        return refuse("files match its pattern", MAX_MATCHES as u64);
                     }
-                    if size > most_size {
-                        return refuse("bytes are in one of its files", most_size);
+                    if size > max_size {
+                        return refuse("bytes are in one of its files", max_size);
                     }
-                    if bytes > MOST_BYTES {
-                        return refuse("bytes match its pattern", MOST_BYTES);
+                    if bytes > MAX_BYTES {
+                        return refuse("bytes match its pattern", MAX_BYTES);
                     }
                 }
-                FileType::Directory if self.patterns.reach_into(found.relative) => {
+                FileType::Directory if self.patterns.may_match_in(found.relative) => {
                     survey.folders.push(relative);
                     return Ok(Next::Enter);
                 }
@@ -181,21 +181,21 @@ impl Stage {
                 }
                 FileType::RegularFile | FileType::Directory if shows_others => {
                     survey.others.push(relative);
-                    if survey.others.len() > MOST_MATCHES {
+                    if survey.others.len() > MAX_MATCHES {
                         let what = "other files and folders are next to what its pattern matches";
-                        return refuse(what, MOST_MATCHES as u64);
+                        return refuse(what, MAX_MATCHES as u64);
                     }
                 }
                 _ => {}
             }
             Ok(Next::Pass)
         });
-        let too_large = |what, most| Error::TooLarge { path: self.path.clone(), what, most };
+        let too_large = |what, most| SandboxError::TooLarge { path: self.path.clone(), what, most };
         match (walked, refused) {
             (Ok(()), _) => Ok(survey),
             (Err(_), Some((what, most))) => Err(too_large(what, most)),
             (Err(Stopped::TooLarge), None) => {
-                Err(too_large("entries would have to be compared with its pattern", MOST_COMPARED))
+                Err(too_large("entries would have to be compared with its pattern", MAX_COMPARED))
             }
             (Err(Stopped::Failed(error)), None) => Err(self.refuse(&error)),
         }
@@ -251,14 +251,18 @@ impl Stage {
     }
 
     /// Creates a mount point in the private folder for a path below the granted one.
-    pub(super) fn make_place(&mut self, relative: &Path, is_folder: bool) -> Result<(), Error> {
-        let made = self.try_make_place(relative, is_folder);
+    pub(super) fn create_mount_point(
+        &mut self,
+        relative: &Path,
+        is_folder: bool,
+    ) -> Result<(), SandboxError> {
+        let made = self.try_create_mount_point(relative, is_folder);
         made.map_err(|errno| self.refuse(&errno.into()))?;
         self.places.insert(relative.to_owned());
         Ok(())
     }
 
-    fn try_make_place(&self, relative: &Path, is_folder: bool) -> Result<(), Errno> {
+    fn try_create_mount_point(&self, relative: &Path, is_folder: bool) -> Result<(), Errno> {
         let folder = match relative.parent() {
             Some(above) => descend(self.staged.as_fd(), above)?,
             None => return Ok(()),
@@ -277,19 +281,19 @@ impl Stage {
     }
 
     /// Copies the files of the program back. All of its processes must have ended.
-    pub(super) fn bring_back(&self, most_size: u64, discarded: &mut Vec<Discarded>) {
+    pub(super) fn copy_back_all(&self, max_size: u64, discarded: &mut Vec<Discarded>) {
         let mut report = |relative: &Path, reason: &'static str| {
-            if discarded.len() < MOST_REPORTED {
+            if discarded.len() < MAX_REPORTED {
                 discarded.push(Discarded { path: self.path.join(relative), reason });
             }
         };
-        let mut entries = MOST_COMPARED;
+        let mut entries = MAX_COMPARED;
         let mut kept = 0;
         let walked = walk::walk(self.staged.as_fd(), &mut entries, &mut |found| {
             if self.places.contains(found.relative) {
                 return Ok(Next::Pass);
             }
-            match self.consider(found, most_size, &mut kept) {
+            match self.consider(found, max_size, &mut kept) {
                 Ok(next) => Ok(next),
                 Err(reason) => {
                     report(found.relative, reason);
@@ -310,11 +314,11 @@ impl Stage {
     fn consider(
         &self,
         found: &Found<'_>,
-        most_size: u64,
+        max_size: u64,
         kept: &mut usize,
     ) -> Result<Next, &'static str> {
         match found.kind {
-            FileType::Directory if found.relative.components().count() > MOST_DEPTH => {
+            FileType::Directory if found.relative.components().count() > MAX_DEPTH => {
                 Err(reason::TOO_DEEP)
             }
             FileType::Directory => {
@@ -327,11 +331,11 @@ impl Stage {
                 Err(reason::NO_MATCH)
             }
             FileType::RegularFile => {
-                if *kept == MOST_MATCHES {
+                if *kept == MAX_MATCHES {
                     return Err(reason::TOO_MANY);
                 }
                 *kept += 1;
-                self.copy_back(found, most_size).map(|()| Next::Pass)
+                self.copy_back(found, max_size).map(|()| Next::Pass)
             }
             _ => Err(reason::NO_FILE),
         }
@@ -345,7 +349,7 @@ impl Stage {
     }
 
     /// Replaces one file atomically.
-    fn copy_back(&self, found: &Found<'_>, most_size: u64) -> Result<(), &'static str> {
+    fn copy_back(&self, found: &Found<'_>, max_size: u64) -> Result<(), &'static str> {
         let source =
             open_file(found.folder, Path::new(found.name)).map_err(|errno| match errno {
                 Errno::LOOP | Errno::NXIO => reason::NO_FILE,
@@ -360,7 +364,7 @@ impl Stage {
             return Ok(());
         }
         let size = stat.st_size.cast_unsigned();
-        if size > most_size {
+        if size > max_size {
             return Err(reason::TOO_LARGE);
         }
         let above = found.relative.parent().unwrap_or(Path::new(""));

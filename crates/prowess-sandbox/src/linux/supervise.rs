@@ -8,12 +8,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::cgroup::Group;
-use super::child::{self, Stage};
-use super::grants::Afterwards;
-use super::watchdog::{self, Watchdog, Watched};
+use super::child::{self, SetupStage};
+use super::grants::Cleanup;
+use super::watchdog::{self, Watchdog, WatchedFolders};
 use super::{host, plan, set_nonblocking, set_up, sys};
-use crate::error::Error;
-use crate::spec::{Ended, How, Input, Limits, Observer, Stream, Written};
+use crate::error::SandboxError;
+use crate::spec::{
+    ExitReason, Input, Observer, OutputStream, SandboxLimits, SandboxOutcome, WriteLimit,
+};
 
 /// A program in a sandbox. Dropping it kills the program.
 #[derive(Debug)]
@@ -25,15 +27,15 @@ pub struct Sandbox {
     input: Option<PendingInput>,
     listeners: Option<OwnedFd>,
     cancel: Arc<OwnedFd>,
-    limits: Limits,
+    limits: SandboxLimits,
     program: PathBuf,
     started: Instant,
     reaped: bool,
     /// Writable folders, until the watchdog takes them.
-    watched: Watched,
+    watched: WatchedFolders,
     watchdog: Option<Watchdog>,
     /// Taken at the end of the run; dropping it only cleans up.
-    afterwards: Option<Afterwards>,
+    afterwards: Option<Cleanup>,
     /// The cgroup, removed after all its processes have ended.
     group: Option<Group>,
 }
@@ -69,11 +71,11 @@ pub(super) struct Parts {
     pub(super) error: OwnedFd,
     pub(super) input: OwnedFd,
     pub(super) listeners: Option<OwnedFd>,
-    pub(super) limits: Limits,
+    pub(super) limits: SandboxLimits,
     pub(super) program: PathBuf,
     pub(super) started: Instant,
-    pub(super) watched: Watched,
-    pub(super) afterwards: Afterwards,
+    pub(super) watched: WatchedFolders,
+    pub(super) afterwards: Cleanup,
     pub(super) group: Option<Group>,
 }
 
@@ -102,12 +104,12 @@ enum Stop {
     Time,
     Cancel,
     Output,
-    Written(Written),
+    WriteLimit(WriteLimit),
 }
 
 impl Sandbox {
     #[allow(unsafe_code, reason = "a descriptor changes hands")]
-    pub(super) fn new(parts: Parts) -> Result<Self, Error> {
+    pub(super) fn new(parts: Parts) -> Result<Self, SandboxError> {
         for pipe in [&parts.output, &parts.error, &parts.input, &parts.status] {
             set_nonblocking(pipe)?;
         }
@@ -152,11 +154,11 @@ impl Sandbox {
     }
 
     /// Forwards output until all processes of the program have ended.
-    pub fn wait(mut self, observer: &mut dyn Observer) -> Result<Ended, Error> {
+    pub fn wait(mut self, observer: &mut dyn Observer) -> Result<SandboxOutcome, SandboxError> {
         let mut progress = Progress::default();
         let mut buffer = vec![0; 64 << 10];
         while self.status.is_some() || self.streams.iter().any(Option::is_some) {
-            self.step(&mut progress, &mut buffer, observer).map_err(Error::Supervise)?;
+            self.step(&mut progress, &mut buffer, observer).map_err(SandboxError::Supervise)?;
         }
         let duration = self.started.elapsed();
         self.reap();
@@ -167,21 +169,21 @@ impl Sandbox {
         let ended_well = progress.status == Some(0);
         progress.out_of_memory |=
             !ended_well && self.group.as_ref().is_some_and(Group::ran_out_of_memory);
-        let how = how(&progress)?;
+        let exit = exit_reason(&progress)?;
         // All processes of the program have ended, so nothing changes any more.
-        let findings = self.afterwards.take().map(Afterwards::finish).unwrap_or_default();
-        Ok(Ended {
-            how,
+        let findings = self.afterwards.take().map(Cleanup::finish).unwrap_or_default();
+        Ok(SandboxOutcome {
+            exit,
             duration,
             discarded: findings.discarded,
-            planted: findings.planted,
-            shared: findings.shared,
-            unswept: findings.unswept,
+            outside_links: findings.outside_links,
+            hard_linked: findings.hard_linked,
+            scan_incomplete: findings.scan_incomplete,
         })
     }
 
     /// Waits for the report that the sandbox is set up.
-    pub(super) fn ready(&mut self) -> Result<(), Error> {
+    pub(super) fn ready(&mut self) -> Result<(), SandboxError> {
         let mut progress = Progress::default();
         while self.status.is_some() && !progress.ready && progress.failure.is_none() {
             let event = libc::pollfd {
@@ -191,13 +193,13 @@ impl Sandbox {
             };
             sys::poll(&mut [event], -1)
                 .map_err(io::Error::from_raw_os_error)
-                .map_err(Error::Supervise)?;
+                .map_err(SandboxError::Supervise)?;
             self.take_reports(&mut progress);
         }
         match progress.failure {
             Some((stage, errno)) => Err(self.failure(stage, errno)),
             None if progress.ready => Ok(()),
-            None => Err(set_up("first process", io::Error::other("it ended without a word"))),
+            None => Err(set_up("first process", io::Error::other("it ended without a report"))),
         }
     }
 
@@ -225,14 +227,15 @@ impl Sandbox {
                 libc::POLLIN,
             ),
         ];
-        sys::poll(&mut events, self.patience(progress)).map_err(io::Error::from_raw_os_error)?;
+        sys::poll(&mut events, self.poll_timeout(progress))
+            .map_err(io::Error::from_raw_os_error)?;
         let ready = events.map(|event| event.revents != 0);
         if ready[4] {
             self.take_listeners(observer)?;
         }
-        for (index, stream) in [Stream::Output, Stream::Error].into_iter().enumerate() {
+        for (index, stream) in [OutputStream::Output, OutputStream::Error].into_iter().enumerate() {
             if ready[1 + index] {
-                self.pass_on(index, stream, progress, buffer, observer)?;
+                self.forward_output(index, stream, progress, buffer, observer)?;
             }
         }
         if ready[3] {
@@ -242,24 +245,24 @@ impl Sandbox {
             self.take_reports(progress);
         }
         if ready[5] {
-            self.take_orders(progress);
+            self.handle_cancellation(progress);
         }
         if ready[6]
             && let Some(written) = self.watchdog.as_ref().and_then(Watchdog::alarm)
         {
-            self.stop(progress, Stop::Written(written));
+            self.stop(progress, Stop::WriteLimit(written));
         }
         if !progress.out_of_memory
             && self
                 .group
                 .as_ref()
-                .is_some_and(|group| !group.ends_together() && group.ran_out_of_memory())
+                .is_some_and(|group| !group.kills_as_group() && group.ran_out_of_memory())
         {
             progress.out_of_memory = true;
             self.kill();
         }
         let now = Instant::now();
-        if !self.watched.is_empty() && now >= self.started + watchdog::FIRST_LOOK {
+        if !self.watched.is_empty() && now >= self.started + watchdog::FIRST_CHECK {
             let watched = std::mem::take(&mut self.watched);
             // The start of the run, by the clock of file times.
             let started = SystemTime::now().checked_sub(self.started.elapsed());
@@ -277,17 +280,17 @@ impl Sandbox {
     }
 
     /// The poll timeout in milliseconds.
-    fn patience(&self, progress: &Progress) -> libc::c_int {
+    fn poll_timeout(&self, progress: &Progress) -> libc::c_int {
         let next = match (progress.stopped, progress.kill_at) {
             (None, _) => self.limits.deadline(self.started),
             (Some(_), Some(at)) => at,
             (Some(_), None) => return -1,
         };
-        let watches = self.group.as_ref().is_some_and(|group| !group.ends_together());
+        let watches = self.group.as_ref().is_some_and(|group| !group.kills_as_group());
         let next = if self.watched.is_empty() {
             next
         } else {
-            next.min(self.started + watchdog::FIRST_LOOK)
+            next.min(self.started + watchdog::FIRST_CHECK)
         };
         let next = if watches { next.min(Instant::now() + WATCH_INTERVAL) } else { next };
         // Rounded up: waking too early would mean waking twice.
@@ -297,8 +300,8 @@ impl Sandbox {
 
     fn stop(&self, progress: &mut Progress, why: Stop) {
         progress.stopped = Some(why);
-        // SIGTERM would leave time for more of the same.
-        if matches!(why, Stop::Output | Stop::Written(_)) {
+        // SIGTERM would allow it to continue.
+        if matches!(why, Stop::Output | Stop::WriteLimit(_)) {
             self.kill();
             return;
         }
@@ -308,7 +311,7 @@ impl Sandbox {
     }
 
     /// Handles cancellation, even during the grace period.
-    fn take_orders(&self, progress: &mut Progress) {
+    fn handle_cancellation(&self, progress: &mut Progress) {
         let mut count = [0; 8];
         let read = sys::read(plan::number(&self.cancel), &mut count);
         if progress.stopped.is_none() {
@@ -325,10 +328,10 @@ impl Sandbox {
         let _ = sys::kill_by_descriptor(plan::number(&self.process), libc::SIGKILL);
     }
 
-    fn pass_on(
+    fn forward_output(
         &mut self,
         index: usize,
-        stream: Stream,
+        stream: OutputStream,
         progress: &mut Progress,
         buffer: &mut [u8],
         observer: &mut dyn Observer,
@@ -411,54 +414,54 @@ impl Sandbox {
         }
     }
 
-    fn failure(&self, stage: i32, errno: i32) -> Error {
+    fn failure(&self, stage: i32, errno: i32) -> SandboxError {
         let source = io::Error::from_raw_os_error(errno);
-        match Stage::of(stage) {
-            Some((Stage::Execute, _)) if errno == libc::ENOENT => {
-                Error::NotFound(self.program.clone())
+        match SetupStage::of(stage) {
+            Some((SetupStage::Execute, _)) if errno == libc::ENOENT => {
+                SandboxError::NotFound(self.program.clone())
             }
-            Some((Stage::Execute, _)) => {
-                Error::NotExecutable { path: self.program.clone(), reason: source.to_string() }
+            Some((SetupStage::Execute, _)) => {
+                SandboxError::NotExecutable { path: self.program.clone(), reason: source.to_string() }
             }
-            Some((Stage::UserNamespace, name)) => Error::Unenforceable {
+            Some((SetupStage::UserNamespace, name)) => SandboxError::Unenforceable {
                 cause: format!("{name}: {source}"),
                 remedy: "check what this kernel lacks".to_owned(),
             },
-            // Attack sandbox-H02: a namespace was made, and gives no rights.
+            // Attack sandbox-H02: a namespace was created, but without privileges.
             Some((
-                Stage::Formats
-                | Stage::MountNamespace
-                | Stage::Root
-                | Stage::Memory
-                | Stage::EnterRoot,
+                SetupStage::Formats
+                | SetupStage::MountNamespace
+                | SetupStage::Root
+                | SetupStage::Memory
+                | SetupStage::EnterRoot,
                 _,
             ))
                 if matches!(errno, libc::EPERM | libc::EACCES) =>
             {
-                let (cause, remedy) = host::powerless_namespace();
-                Error::Unenforceable { cause, remedy }
+                let (cause, remedy) = host::unprivileged_namespace();
+                SandboxError::Unenforceable { cause, remedy }
             }
             // Overlay filesystems don't support it, for example.
-            Some((Stage::Owners, _)) => Error::Unenforceable {
+            Some((SetupStage::Owners, _)) => SandboxError::Unenforceable {
                 cause: format!(
                     "the filesystem of a writable folder does not support id-mapped mounts: {source}"
                 ),
                 remedy: "run as an ordinary user, or grant a folder on another filesystem".to_owned(),
             },
-            // Attack sandbox-H07: there is no way to show processes but the host's, and that is none.
-            Some((Stage::Processes, _)) => Error::Unenforceable {
+            // Attack sandbox-H07: only the host's /proc could be shown, which is not acceptable.
+            Some((SetupStage::Processes, _)) => SandboxError::Unenforceable {
                 cause: format!("a separate /proc can't be mounted: {source}"),
                 remedy: "in a container, unmask /proc (Docker: --security-opt systempaths=unconfined)"
                     .to_owned(),
             },
             // Attack sandbox-A29.
-            Some((Stage::SelfTest, name)) => Error::Unenforceable {
+            Some((SetupStage::SelfTest, name)) => SandboxError::Unenforceable {
                 cause: name.to_owned(),
                 remedy: "this machine accepts Landlock or seccomp but does not enforce it: use another kernel, or a container that passes these calls on"
                     .to_owned(),
             },
-            Some((_, name)) => Error::SetUp { stage: name, source },
-            None => Error::SetUp { stage: "an unknown step", source },
+            Some((_, name)) => SandboxError::SetUp { stage: name, source },
+            None => SandboxError::SetUp { stage: "an unknown step", source },
         }
     }
 }
@@ -472,21 +475,21 @@ impl Drop for Sandbox {
     }
 }
 
-fn how(progress: &Progress) -> Result<How, Error> {
+fn exit_reason(progress: &Progress) -> Result<ExitReason, SandboxError> {
     let exited = |status: i32| libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status));
     let code = progress.status.and_then(exited);
     Ok(match (progress.stopped, progress.status) {
-        _ if progress.out_of_memory => How::OutOfMemory,
-        (Some(Stop::Output), _) => How::TooMuchOutput,
-        (Some(Stop::Written(written)), _) => How::TooMuchWritten(written),
-        (Some(Stop::Time), _) => How::TimedOut(code),
-        (Some(Stop::Cancel), _) => How::Cancelled(code),
+        _ if progress.out_of_memory => ExitReason::OutOfMemory,
+        (Some(Stop::Output), _) => ExitReason::TooMuchOutput,
+        (Some(Stop::WriteLimit(written)), _) => ExitReason::TooMuchWritten(written),
+        (Some(Stop::Time), _) => ExitReason::TimedOut(code),
+        (Some(Stop::Cancel), _) => ExitReason::Cancelled(code),
         (None, Some(status)) => match code {
-            Some(code) => How::Exited(code),
-            None => How::Signalled(libc::WTERMSIG(status)),
+            Some(code) => ExitReason::Exited(code),
+            None => ExitReason::Signalled(libc::WTERMSIG(status)),
         },
         (None, None) => {
-            return Err(Error::Supervise(io::Error::other(
+            return Err(SandboxError::Supervise(io::Error::other(
                 "the first process of the sandbox was killed from outside",
             )));
         }

@@ -1,5 +1,5 @@
-//! System calls that the standard library does not have, as functions that neither allocate nor panic: between the clone
-//! and the exec of a process with threads nothing else is allowed.
+//! System calls that the standard library does not have, as functions that neither allocate nor panic:
+//! nothing else is allowed between the clone and the exec of a process with threads.
 
 #![allow(unsafe_code, reason = "system calls")]
 
@@ -324,7 +324,7 @@ const FS_CLOEXEC: c_uint = 1;
 /// Gives the current user namespace its own, empty `binfmt_misc`. Without it the machine's
 /// registrations apply, and the kernel starts their interpreters outside the view (attack
 /// sandbox-B15).
-pub(super) fn forget_formats() -> Outcome {
+pub(super) fn mount_empty_binfmt_misc() -> Outcome {
     let kind = c"binfmt_misc";
     // SAFETY: the kind is a valid string.
     match small(unsafe { libc::syscall(libc::SYS_fsopen, kind.as_ptr(), FS_CLOEXEC) }) {
@@ -427,19 +427,19 @@ pub(super) fn listen(port: u16) -> Outcome<RawFd> {
 }
 
 /// Maximum number of descriptors in one message.
-pub(super) const MOST_SENT: usize = 16;
+pub(super) const MAX_SENT: usize = 16;
 
 #[repr(C, align(8))]
-struct Ancillary([u8; 24 + MOST_SENT * 4]);
+struct Ancillary([u8; 24 + MAX_SENT * 4]);
 
 /// Sends descriptors over a socket, with one byte of text.
 #[expect(clippy::cast_possible_truncation, reason = "sizes of a few bytes")]
 pub(super) fn send_descriptors(socket: RawFd, descriptors: &[RawFd]) -> Outcome {
     let mut byte = [0_u8];
     let mut text = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
-    let mut ancillary = Ancillary([0; 24 + MOST_SENT * 4]);
+    let mut ancillary = Ancillary([0; 24 + MAX_SENT * 4]);
     let payload = size_of_val(descriptors);
-    // SAFETY: the buffer has room for MOST_SENT descriptors, and callers send no more.
+    // SAFETY: the buffer has room for MAX_SENT descriptors, and callers send no more.
     unsafe {
         let mut message: libc::msghdr = std::mem::zeroed();
         message.msg_iov = &raw mut text;
@@ -463,7 +463,7 @@ pub(super) fn send_descriptors(socket: RawFd, descriptors: &[RawFd]) -> Outcome 
 pub(super) fn receive_descriptors(socket: RawFd) -> Outcome<Vec<RawFd>> {
     let mut byte = [0_u8];
     let mut text = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
-    let mut ancillary = Ancillary([0; 24 + MOST_SENT * 4]);
+    let mut ancillary = Ancillary([0; 24 + MAX_SENT * 4]);
     let mut received = Vec::new();
     // SAFETY: the kernel fills the buffer, and the macros stay inside what it filled.
     unsafe {
@@ -532,7 +532,7 @@ pub(super) fn drop_capabilities() -> Outcome {
     for capability in 0..64 {
         match prctl(libc::PR_CAPBSET_DROP, capability) {
             Ok(()) => {}
-            // Behind the last one.
+            // One after the last capability.
             Err(libc::EINVAL) => break,
             Err(errno) => return Err(errno),
         }
@@ -540,7 +540,7 @@ pub(super) fn drop_capabilities() -> Outcome {
     prctl(libc::PR_SET_SECUREBITS, LOCKED_SECUREBITS)?;
     let header = Header { version: VERSION_3, pid: 0 };
     let none = [0_u32; 6];
-    // SAFETY: both structures are what the call wants.
+    // SAFETY: both structures are what the call expects.
     done(unsafe { libc::syscall(libc::SYS_capset, &raw const header, none.as_ptr()) })
 }
 
@@ -676,7 +676,7 @@ pub(super) fn poll(events: &mut [libc::pollfd], milliseconds: c_int) -> Outcome<
 /// The version of the kernel's Landlock.
 pub(super) fn landlock_version() -> Outcome<i32> {
     const VERSION: c_uint = 1;
-    // SAFETY: the version is asked for with a null pointer and no size.
+    // SAFETY: a null pointer and size 0 query the version.
     small(unsafe {
         libc::syscall(libc::SYS_landlock_create_ruleset, ptr::null::<c_void>(), 0_usize, VERSION)
     })
@@ -719,7 +719,7 @@ pub(super) fn try_socket(family: c_int) -> Outcome {
     small(unsafe { libc::socket(family, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) }).map(close)
 }
 
-/// Executes the program described at an address (see `plan::Words`); only returns on an error.
+/// Executes the program described at an address (see `plan::ExecArguments`); only returns on an error.
 ///
 /// # Safety
 /// The address is that of filled words.
@@ -744,7 +744,7 @@ pub(super) fn pipe() -> Outcome<(RawFd, RawFd)> {
 /// The memory of all processes in /proc except the first one, in bytes. That one is a copy of the
 /// supervisor and shares its memory. Socket buffers belong to no process, so each socket counts
 /// with its maximum size.
-pub(super) fn memory_in_use(most_per_socket: u64) -> u64 {
+pub(super) fn memory_in_use(max_per_socket: u64) -> u64 {
     let Ok(folder) = open(c"/proc", libc::O_RDONLY | libc::O_DIRECTORY) else { return 0 };
     let mut sum = 0_u64;
     let mut shared = SharedMappings::new();
@@ -772,7 +772,7 @@ pub(super) fn memory_in_use(most_per_socket: u64) -> u64 {
         }
     }
     close(folder);
-    sum.wrapping_add(shared.bytes).wrapping_add(sockets_in_use().wrapping_mul(most_per_socket))
+    sum.wrapping_add(shared.bytes).wrapping_add(sockets_in_use().wrapping_mul(max_per_socket))
 }
 
 /// The number of sockets in this network namespace.
@@ -824,17 +824,17 @@ fn resident(name: &[u8]) -> u64 {
 struct SharedMappings {
     bytes: u64,
     /// Inode and offset in one number, and the largest size of a mapping there.
-    seen: [(u64, u64); Self::MOST],
+    seen: [(u64, u64); Self::MAX_MAPPINGS],
     count: usize,
 }
 
 impl SharedMappings {
     /// Maximum number of distinct mappings; further ones count each time they are mapped, which
     /// overestimates.
-    const MOST: usize = 512;
+    const MAX_MAPPINGS: usize = 512;
 
     fn new() -> Self {
-        Self { bytes: 0, seen: [(0, 0); Self::MOST], count: 0 }
+        Self { bytes: 0, seen: [(0, 0); Self::MAX_MAPPINGS], count: 0 }
     }
 
     fn add_process(&mut self, name: &[u8]) {
@@ -981,8 +981,8 @@ pub(super) fn identity_of_process() -> (u32, u32) {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn swap_counts_as_memory() {
-        // Attack sandbox-E08, where no control group counts.
+    fn swap_is_counted_as_memory() {
+        // Attack sandbox-E08, without a cgroup.
         let status = b"Name:\tVmRSS\nVmPeak:\t    9 kB\nVmRSS:\t     120 kB\nRssAnon:\t 7 kB\nVmSwap:\t    3 kB\n";
         assert_eq!(super::memory_of(status), 123 << 10);
         assert_eq!(super::memory_of(b"State:\tZ (zombie)\n"), 0);
@@ -991,8 +991,8 @@ mod tests {
     }
 
     #[test]
-    fn shared_memory_counts_once_and_with_its_size() {
-        // Attack sandbox-E07, where no control group counts.
+    fn shared_memory_is_counted_once_with_its_full_size() {
+        // Attack sandbox-E07, without a cgroup.
         let counted = |lines: &[&str]| {
             let mut shared = super::SharedMappings::new();
             for line in lines {

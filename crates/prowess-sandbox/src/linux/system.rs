@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use super::view::{Rights, View};
-use crate::error::Error;
+use crate::error::SandboxError;
 
 /// The user id inside.
 pub(super) const USER: u32 = 1000;
@@ -110,13 +110,13 @@ fn find_loaders() -> Vec<PathBuf> {
 }
 
 /// Adds an image under its name and returns its canonical path.
-pub(super) fn show_program(view: &mut View, program: &Path) -> Result<PathBuf, Error> {
+pub(super) fn show_program(view: &mut View, program: &Path) -> Result<PathBuf, SandboxError> {
     let real = program.canonicalize().map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => Error::NotFound(program.to_owned()),
-        _ => Error::NotExecutable { path: program.to_owned(), reason: error.to_string() },
+        std::io::ErrorKind::NotFound => SandboxError::NotFound(program.to_owned()),
+        _ => SandboxError::NotExecutable { path: program.to_owned(), reason: error.to_string() },
     })?;
     if !real.is_file() {
-        return Err(Error::NotExecutable {
+        return Err(SandboxError::NotExecutable {
             path: program.to_owned(),
             reason: "it is not a file".to_owned(),
         });

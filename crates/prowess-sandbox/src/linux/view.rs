@@ -12,7 +12,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::sys;
-use crate::error::Error;
+use crate::error::SandboxError;
 
 /// An entry of the view.
 #[derive(Clone, Debug)]
@@ -97,7 +97,7 @@ pub(super) struct View {
 }
 
 /// Maximum number of entries of a view; more are refused, not truncated (attack sandbox-A27).
-const MOST_ENTRIES: usize = 16_384;
+const MAX_ENTRIES: usize = 16_384;
 
 impl View {
     pub(super) fn memory(&mut self, path: &str, size: u64, mode: u32) {
@@ -149,7 +149,7 @@ impl View {
     }
 
     /// The parts of the host below a path, relative to it, and whether each is a folder.
-    pub(super) fn places_below(&self, path: &Path) -> Vec<(PathBuf, bool)> {
+    pub(super) fn mount_points_below(&self, path: &Path) -> Vec<(PathBuf, bool)> {
         self.entries
             .range(path.to_owned()..)
             .take_while(|(place, _)| place.starts_with(path))
@@ -228,12 +228,12 @@ impl View {
     }
 
     /// The steps that build the tree, and the parts of the host that they mount.
-    pub(super) fn steps(mut self) -> Result<(Vec<Step>, Vec<Bind>), Error> {
+    pub(super) fn steps(mut self) -> Result<(Vec<Step>, Vec<Bind>), SandboxError> {
         self.drop_covered_folders();
         self.pin();
-        if self.entries.len() > MOST_ENTRIES {
-            return Err(Error::Invalid(format!(
-                "{} files and folders are granted one by one, at most {MOST_ENTRIES} can be",
+        if self.entries.len() > MAX_ENTRIES {
+            return Err(SandboxError::Invalid(format!(
+                "{} files and folders are granted one by one, at most {MAX_ENTRIES} can be",
                 self.entries.len()
             )));
         }
@@ -313,7 +313,7 @@ impl View {
                 Entry::Link(target) => steps.push(Step::Link { target: c_path(target)?, at }),
                 Entry::Text(bytes) => {
                     if in_host.is_some() {
-                        return Err(Error::Invalid(format!(
+                        return Err(SandboxError::Invalid(format!(
                             "`{}` can't be replaced inside a folder of the host",
                             path.display()
                         )));
@@ -327,7 +327,7 @@ impl View {
 }
 
 impl Bind {
-    fn new(source: &Path, rights: Rights) -> Result<Self, Error> {
+    fn new(source: &Path, rights: Rights) -> Result<Self, SandboxError> {
         let path = c_path(source)?;
         let refuse = |reason: &str| refuse(source, reason);
         let handle = open(&path, source)?;
@@ -360,7 +360,7 @@ impl Bind {
 
     /// Opens the same inode that was checked. Handles are not kept open: there may be thousands of
     /// binds (attack sandbox-A27).
-    pub(super) fn open(&self) -> Result<OwnedFd, Error> {
+    pub(super) fn open(&self) -> Result<OwnedFd, SandboxError> {
         let handle = open(&self.source, &self.path())?;
         if identity(&handle, &self.path())? != self.identity {
             return Err(refuse(&self.path(), "it changed while it was checked"));
@@ -369,13 +369,13 @@ impl Bind {
     }
 }
 
-fn refuse(path: &Path, reason: &str) -> Error {
-    Error::Grant { path: path.to_owned(), reason: reason.to_owned() }
+fn refuse(path: &Path, reason: &str) -> SandboxError {
+    SandboxError::Grant { path: path.to_owned(), reason: reason.to_owned() }
 }
 
 /// Opens a path without following links.
 #[allow(unsafe_code, reason = "a descriptor changes hands")]
-fn open(path: &CStr, shown: &Path) -> Result<OwnedFd, Error> {
+fn open(path: &CStr, shown: &Path) -> Result<OwnedFd, SandboxError> {
     let handle = sys::open_path(path).map_err(|errno| match errno {
         libc::ELOOP => refuse(shown, "a part of it is a symbolic link, which could point anywhere"),
         libc::ENOENT => refuse(shown, "it no longer exists"),
@@ -386,21 +386,23 @@ fn open(path: &CStr, shown: &Path) -> Result<OwnedFd, Error> {
 }
 
 /// Device and inode.
-fn identity(handle: &OwnedFd, shown: &Path) -> Result<(u64, u64), Error> {
+fn identity(handle: &OwnedFd, shown: &Path) -> Result<(u64, u64), SandboxError> {
     sys::identity(handle.as_raw_fd()).map_err(|_| refuse(shown, "its metadata can't be read"))
 }
 
 /// The path as a C string.
-pub(super) fn c_path(path: &Path) -> Result<CString, Error> {
-    CString::new(path.as_os_str().as_bytes())
-        .map_err(|_| Error::Invalid(format!("a path contains a NUL byte: `{}`", path.display())))
+pub(super) fn c_path(path: &Path) -> Result<CString, SandboxError> {
+    CString::new(path.as_os_str().as_bytes()).map_err(|_| {
+        SandboxError::Invalid(format!("a path contains a NUL byte: `{}`", path.display()))
+    })
 }
 
 /// The path below the new root.
-fn inside(path: &Path) -> Result<CString, Error> {
+fn inside(path: &Path) -> Result<CString, SandboxError> {
     c_path(path.strip_prefix("/").unwrap_or(path))
 }
 
-fn text(value: &str) -> Result<CString, Error> {
-    CString::new(value).map_err(|_| Error::Invalid("a number contains a NUL byte".to_owned()))
+fn text(value: &str) -> Result<CString, SandboxError> {
+    CString::new(value)
+        .map_err(|_| SandboxError::Invalid("a number contains a NUL byte".to_owned()))
 }

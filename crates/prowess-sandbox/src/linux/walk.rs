@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
-use crate::pattern::MOST_DEPTH;
+use crate::pattern::MAX_DEPTH;
 
 /// An entry of a folder.
 pub(super) struct Found<'f> {
@@ -89,7 +89,7 @@ pub(super) fn walk(
     visit: &mut dyn FnMut(&Found<'_>) -> Result<Next, Stopped>,
 ) -> Result<(), Stopped> {
     let top = open_below(folder, Path::new(""))?;
-    enter(top, Path::new(""), MOST_DEPTH, entries, visit)
+    enter(top, Path::new(""), MAX_DEPTH, entries, visit)
 }
 
 fn enter(

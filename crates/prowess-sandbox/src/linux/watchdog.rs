@@ -1,5 +1,6 @@
-//! A watchdog over writable folders: no quota bounds them for ordinary users, so what a run adds to them is counted while
-//! it runs, and too much ends it (attacks sandbox-A23, sandbox-E09).
+//! A watchdog for writable folders. Ordinary users have no disk quota for them, so their growth is
+//! measured during the run, and a run that exceeds the limit is ended (attacks sandbox-A23,
+//! sandbox-E09).
 //!
 //! Counting has two stages. The free space of the filesystem is polled many times a second. When it
 //! has changed significantly, or after some time, the folders are scanned, which decides: others
@@ -20,10 +21,10 @@ use rustix::fs::{Access, AtFlags, FileType, Stat, StatVfs};
 
 use super::walk::{self, Found, Next, Stopped};
 use super::{plan, sys};
-use crate::spec::{Limits, Written};
+use crate::spec::{SandboxLimits, WriteLimit};
 
 /// A shorter run is not watched.
-pub(super) const FIRST_LOOK: Duration = Duration::from_millis(200);
+pub(super) const FIRST_CHECK: Duration = Duration::from_millis(200);
 /// How often the free space is polled.
 const TICK: Duration = Duration::from_millis(100);
 /// How often folders are scanned while they grow, and when they don't change.
@@ -32,7 +33,7 @@ const WALK_INTERVALS: [Duration; 2] = [Duration::from_secs(1), Duration::from_se
 const WALK_SHARE: [u32; 2] = [20, 2];
 /// Maximum number of entries of a scan; for larger folders the free space of their filesystem is
 /// used.
-const MOST_ENTRIES: usize = 5_000_000;
+const MAX_ENTRIES: usize = 5_000_000;
 /// The space to keep free on a filesystem, in bytes; less on a small or full one.
 const RESERVE: u64 = 256 << 20;
 
@@ -94,7 +95,7 @@ pub(super) struct Folder {
 
 /// The folders to watch.
 #[derive(Debug, Default)]
-pub(super) struct Watched {
+pub(super) struct WatchedFolders {
     folders: Vec<Folder>,
     disks: Vec<Disk>,
 }
@@ -116,7 +117,7 @@ impl Disk {
     }
 }
 
-impl Watched {
+impl WatchedFolders {
     /// Records the current free space.
     pub(super) fn new(folders: Vec<Folder>) -> Self {
         let mut disks: Vec<Disk> = Vec::new();
@@ -167,7 +168,7 @@ impl Watched {
     /// The growth of the folders since the start; `None` if it was stopped.
     fn added(&mut self, started: SystemTime, stop: &AtomicBool) -> Option<Usage> {
         let mut added = Usage::default();
-        let mut entries = MOST_ENTRIES;
+        let mut entries = MAX_ENTRIES;
         let mut is_complete = true;
         for folder in &mut self.folders {
             let mut now = Counter::default();
@@ -238,15 +239,15 @@ pub(super) struct Watchdog {
 #[derive(Debug)]
 struct Alarm {
     event: OwnedFd,
-    what: OnceLock<Written>,
+    what: OnceLock<WriteLimit>,
 }
 
 impl Watchdog {
     /// Starts the watchdog.
     #[allow(unsafe_code, reason = "a descriptor changes hands")]
     pub(super) fn start(
-        watched: Watched,
-        limits: &Limits,
+        watched: WatchedFolders,
+        limits: &SandboxLimits,
         started: SystemTime,
     ) -> io::Result<Self> {
         let event = sys::event().map_err(io::Error::from_raw_os_error)?;
@@ -274,7 +275,7 @@ impl Watchdog {
     }
 
     /// The limit that was exceeded.
-    pub(super) fn alarm(&self) -> Option<Written> {
+    pub(super) fn alarm(&self) -> Option<WriteLimit> {
         self.found.what.get().copied()
     }
 }
@@ -291,12 +292,12 @@ impl Drop for Watchdog {
 
 /// Watches until a limit is exceeded, or until it is stopped.
 fn watch(
-    mut watched: Watched,
+    mut watched: WatchedFolders,
     (most_bytes, most_entries): (u64, u64),
     started: SystemTime,
     stop: &AtomicBool,
     pause: &dyn Fn() -> bool,
-) -> Option<Written> {
+) -> Option<WriteLimit> {
     // Nothing was scanned yet, so the first scan is due.
     let mut walked: Option<(Instant, Duration)> = None;
     let mut added = Usage::default();
@@ -305,7 +306,7 @@ fn watch(
     let mut interval = shortest;
     loop {
         if watched.is_nearly_full() {
-            return Some(Written::Disk);
+            return Some(WriteLimit::Disk);
         }
         let lost = watched.lost();
         // Half of the remaining space may have been used since the last scan.
@@ -323,10 +324,10 @@ fn watch(
             let before = std::mem::replace(&mut added, watched.added(started, stop)?);
             interval = if added == before { (interval * 2).min(longest) } else { shortest };
             if added.bytes > most_bytes {
-                return Some(Written::Bytes(most_bytes));
+                return Some(WriteLimit::Bytes(most_bytes));
             }
             if added.entries > most_entries {
-                return Some(Written::Entries(most_entries));
+                return Some(WriteLimit::Entries(most_entries));
             }
             lost_then = lost;
             walked = Some((Instant::now(), began.elapsed()));

@@ -13,4 +13,4 @@ mod profile;
 mod run;
 
 #[cfg(target_os = "macos")]
-pub use run::{Canceller, Prepared, Sandbox, counts_memory, probe, run, warm_up};
+pub use run::{Canceller, PreparedSandbox, Sandbox, has_memory_accounting, probe, run, warm_up};

@@ -9,9 +9,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::check;
-use crate::error::Error;
+use crate::error::SandboxError;
 use crate::pattern;
-use crate::spec::{Access, FileGrant, Network, Spec};
+use crate::spec::{FileAccess, FileGrant, Network, Spec};
 
 /// The text and the values of its parameters.
 #[derive(Debug)]
@@ -78,7 +78,7 @@ const LAST: &str = "(deny file-write-setugid)
 
 /// Creates the profile. `private` is the run's own folder, which replaces /tmp and the home
 /// directory.
-pub(crate) fn profile(spec: &Spec, private: &Path) -> Result<Profile, Error> {
+pub(crate) fn profile(spec: &Spec, private: &Path) -> Result<Profile, SandboxError> {
     let mut profile = Profile { text: BASE.to_owned(), parameters: Vec::new() };
     let folder = profile.subpath(private);
     profile.rule("file-read* file-write*", &[folder]);
@@ -86,7 +86,7 @@ pub(crate) fn profile(spec: &Spec, private: &Path) -> Result<Profile, Error> {
     for grant in &spec.files {
         if !check::is_plain(&grant.path) {
             let reason = "it is not an absolute path without `.` and `..`".to_owned();
-            return Err(Error::Grant { path: grant.path.clone(), reason });
+            return Err(SandboxError::Grant { path: grant.path.clone(), reason });
         }
         profile.grant(grant, &spec.files)?;
     }
@@ -125,12 +125,12 @@ impl Profile {
     }
 
     /// Allows images by their exact path: nothing else in their folders can be executed.
-    fn programs(&mut self, spec: &Spec) -> Result<(), Error> {
+    fn programs(&mut self, spec: &Spec) -> Result<(), SandboxError> {
         let mut images = Vec::new();
         for program in std::iter::once(&spec.program).chain(&spec.programs) {
             if !check::is_plain(program) {
                 let shown = program.display();
-                return Err(Error::Invalid(format!("`{shown}` is not an absolute path")));
+                return Err(SandboxError::Invalid(format!("`{shown}` is not an absolute path")));
             }
             check::refuse_writable(spec, program)?;
             images.push(self.literal(program));
@@ -144,11 +144,11 @@ impl Profile {
         Ok(())
     }
 
-    fn grant(&mut self, grant: &FileGrant, all: &[FileGrant]) -> Result<(), Error> {
+    fn grant(&mut self, grant: &FileGrant, all: &[FileGrant]) -> Result<(), SandboxError> {
         let covered = match &grant.pattern {
             None => self.subpath(&grant.path),
             Some(pattern) => {
-                let refuse = |reason| Error::Grant { path: grant.path.clone(), reason };
+                let refuse = |reason| SandboxError::Grant { path: grant.path.clone(), reason };
                 let below = pattern::to_regex(pattern).map_err(refuse)?;
                 let folder = grant.path.to_str().ok_or_else(|| {
                     refuse("its path is not valid UTF-8, which a pattern requires".to_owned())
@@ -159,11 +159,11 @@ impl Profile {
             }
         };
         match grant.access {
-            Access::Read => self.rule("file-read*", &[covered]),
-            Access::Execute => {
+            FileAccess::Read => self.rule("file-read*", &[covered]),
+            FileAccess::Execute => {
                 self.rule("file-read* file-map-executable process-exec", &[covered]);
             }
-            Access::Write => {
+            FileAccess::Write => {
                 self.rule("file-read*", std::slice::from_ref(&covered));
                 let mut conditions = vec![covered];
                 for path in protected(grant, all) {
@@ -217,7 +217,7 @@ impl Profile {
 /// Read-only paths below a writable grant.
 fn protected<'g>(grant: &'g FileGrant, all: &'g [FileGrant]) -> impl Iterator<Item = &'g Path> {
     all.iter()
-        .filter(|other| other.access != Access::Write && other.pattern.is_none())
+        .filter(|other| other.access != FileAccess::Write && other.pattern.is_none())
         .map(|other| other.path.as_path())
         .filter(|path| *path != grant.path && path.starts_with(&grant.path))
 }

@@ -23,17 +23,20 @@ use rustix::process::{
 };
 
 use super::profile::profile;
-use crate::error::Error;
-use crate::probe::{Layer, Probe, State};
-use crate::spec::{Access, Ended, How, Input, Limits, Network, Observer, Spec, Stream};
+use crate::error::SandboxError;
+use crate::probe::{Layer, LayerState, Probe};
+use crate::spec::{
+    ExitReason, FileAccess, Input, Network, Observer, OutputStream, SandboxLimits, SandboxOutcome,
+    Spec,
+};
 
 /// The launcher, never looked up on a path (attack sandbox-H12).
 const LAUNCHER: &str = "/usr/bin/sandbox-exec";
 /// How long the streams may stay open after the program and its group have ended.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Runs a program to its end.
-pub fn run(spec: Spec, observer: &mut dyn Observer) -> Result<Ended, Error> {
+pub fn run(spec: Spec, observer: &mut dyn Observer) -> Result<SandboxOutcome, SandboxError> {
     Sandbox::spawn(spec)?.wait(observer)
 }
 
@@ -49,7 +52,7 @@ pub fn probe() -> Probe {
     let works = tried.as_ref().is_ok_and(|output| output.status.success());
     let seatbelt = Layer {
         name: "Seatbelt",
-        state: if works { State::Enforced } else { State::Missing },
+        state: if works { LayerState::Enforced } else { LayerState::Missing },
         detail: match tried {
             Ok(_) if works => "files, programs and the network".to_owned(),
             Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
@@ -59,7 +62,7 @@ pub fn probe() -> Probe {
     };
     let processes = Layer {
         name: "processes",
-        state: State::BestEffort,
+        state: LayerState::BestEffort,
         detail: "killed as one group; memory of a run can't be limited".to_owned(),
         remedy: None,
     };
@@ -68,18 +71,18 @@ pub fn probe() -> Probe {
 
 /// A specification that waits for its arguments. Nothing can be set up in advance here.
 #[derive(Debug)]
-pub struct Prepared(Spec);
+pub struct PreparedSandbox(Spec);
 
-impl Prepared {
+impl PreparedSandbox {
     /// Takes a specification whose arguments, environment and input are provided later.
-    pub fn new(spec: Spec) -> Result<Self, Error> {
+    pub fn new(spec: Spec) -> Result<Self, SandboxError> {
         let mut prepared = Self(spec);
         prepared.ready()?;
         Ok(prepared)
     }
 
     /// Checks that the sandbox can be set up.
-    pub fn ready(&mut self) -> Result<(), Error> {
+    pub fn ready(&mut self) -> Result<(), SandboxError> {
         refuse_unenforceable(&self.0)
     }
 
@@ -89,7 +92,7 @@ impl Prepared {
         arguments: &[OsString],
         environment: &[(OsString, OsString)],
         input: Input,
-    ) -> Result<Sandbox, Error> {
+    ) -> Result<Sandbox, SandboxError> {
         arguments.clone_into(&mut self.0.arguments);
         environment.clone_into(&mut self.0.environment);
         self.0.input = input;
@@ -99,7 +102,7 @@ impl Prepared {
 
 /// An event of a run.
 enum Event {
-    Output(Stream, Vec<u8>),
+    Output(OutputStream, Vec<u8>),
     Closed,
     /// The program has exited but is not reaped: its process id is still valid.
     Ended,
@@ -108,7 +111,7 @@ enum Event {
 }
 
 /// Always true: a memory limit is refused.
-pub fn counts_memory() -> bool {
+pub fn has_memory_accounting() -> bool {
     true
 }
 
@@ -137,16 +140,16 @@ pub struct Sandbox {
     events: Receiver<Event>,
     sender: SyncSender<Event>,
     listeners: Vec<TcpListener>,
-    limits: Limits,
+    limits: SandboxLimits,
     started: Instant,
-    unswept: bool,
+    scan_incomplete: bool,
     /// Removed at the end.
     _private: Private,
 }
 
 impl Sandbox {
     /// Starts a program.
-    pub fn spawn(spec: Spec) -> Result<Self, Error> {
+    pub fn spawn(spec: Spec) -> Result<Self, SandboxError> {
         spawn_with(Path::new(LAUNCHER), spec)
     }
 
@@ -156,7 +159,7 @@ impl Sandbox {
     }
 
     /// Forwards output until the program has ended.
-    pub fn wait(mut self, observer: &mut dyn Observer) -> Result<Ended, Error> {
+    pub fn wait(mut self, observer: &mut dyn Observer) -> Result<SandboxOutcome, SandboxError> {
         observer.listeners(std::mem::take(&mut self.listeners));
         let mut progress = Progress {
             phase: Phase::Running,
@@ -175,13 +178,13 @@ impl Sandbox {
         }
         let duration = self.started.elapsed();
         let status = progress.status.ok_or_else(|| supervise("the program was not reaped"))?;
-        Ok(Ended {
-            how: how(progress.stopped, status),
+        Ok(SandboxOutcome {
+            exit: exit_reason(progress.stopped, status),
             duration,
             discarded: Vec::new(),
-            planted: Vec::new(),
-            shared: Vec::new(),
-            unswept: self.unswept,
+            outside_links: Vec::new(),
+            hard_linked: Vec::new(),
+            scan_incomplete: self.scan_incomplete,
         })
     }
 
@@ -198,7 +201,7 @@ impl Sandbox {
         event: Event,
         progress: &mut Progress,
         observer: &mut dyn Observer,
-    ) -> Result<(), Error> {
+    ) -> Result<(), SandboxError> {
         match event {
             Event::Output(stream, bytes) => {
                 let room = self.limits.output.saturating_sub(progress.output);
@@ -227,10 +230,10 @@ impl Sandbox {
             Event::Ended => {
                 // Kill the rest of its group (attack sandbox-E03).
                 self.signal(Signal::KILL);
-                progress.status = Some(self.child.wait().map_err(Error::Supervise)?);
+                progress.status = Some(self.child.wait().map_err(SandboxError::Supervise)?);
                 self.reaped = true;
                 progress.phase = Phase::Draining;
-                progress.deadline = Some(Instant::now() + LAST_WORDS);
+                progress.deadline = Some(Instant::now() + DRAIN_TIMEOUT);
             }
         }
         Ok(())
@@ -294,28 +297,28 @@ struct Progress {
     status: Option<ExitStatus>,
 }
 
-fn how(stopped: Option<Stop>, status: ExitStatus) -> How {
+fn exit_reason(stopped: Option<Stop>, status: ExitStatus) -> ExitReason {
     match stopped {
-        Some(Stop::Output) => How::TooMuchOutput,
-        Some(Stop::Time) => How::TimedOut(status.code()),
-        Some(Stop::Cancel) => How::Cancelled(status.code()),
+        Some(Stop::Output) => ExitReason::TooMuchOutput,
+        Some(Stop::Time) => ExitReason::TimedOut(status.code()),
+        Some(Stop::Cancel) => ExitReason::Cancelled(status.code()),
         None => match status.code() {
-            Some(code) => How::Exited(code),
-            None => How::Signalled(status.signal().unwrap_or_default()),
+            Some(code) => ExitReason::Exited(code),
+            None => ExitReason::Signalled(status.signal().unwrap_or_default()),
         },
     }
 }
 
-fn supervise(reason: &str) -> Error {
-    Error::Supervise(io::Error::other(reason.to_owned()))
+fn supervise(reason: &str) -> SandboxError {
+    SandboxError::Supervise(io::Error::other(reason.to_owned()))
 }
 
-fn set_up(stage: &'static str) -> impl FnOnce(io::Error) -> Error {
-    move |source| Error::SetUp { stage, source }
+fn set_up(stage: &'static str) -> impl FnOnce(io::Error) -> SandboxError {
+    move |source| SandboxError::SetUp { stage, source }
 }
 
 /// Refuses what Seatbelt can't express; nothing is silently ignored.
-fn refuse_unenforceable(spec: &Spec) -> Result<(), Error> {
+fn refuse_unenforceable(spec: &Spec) -> Result<(), SandboxError> {
     let cause = if spec.limits.memory.is_some() {
         "the memory of a run can't be limited on macOS"
     } else if !spec.synthetic.is_empty() {
@@ -324,21 +327,21 @@ fn refuse_unenforceable(spec: &Spec) -> Result<(), Error> {
         return Ok(());
     };
     let remedy = "run it on Linux, or without that limit if you trust it".to_owned();
-    Err(Error::Unenforceable { cause: cause.to_owned(), remedy })
+    Err(SandboxError::Unenforceable { cause: cause.to_owned(), remedy })
 }
 
 /// Starts a program with a launcher that understands `-p PROFILE -D NAME=VALUE PROGRAM …`.
-fn spawn_with(launcher: &Path, mut spec: Spec) -> Result<Sandbox, Error> {
+fn spawn_with(launcher: &Path, mut spec: Spec) -> Result<Sandbox, SandboxError> {
     refuse_unenforceable(&spec)?;
     let real = spec.program.canonicalize().map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => Error::NotFound(spec.program.clone()),
-        _ => Error::NotExecutable { path: spec.program.clone(), reason: error.to_string() },
+        io::ErrorKind::NotFound => SandboxError::NotFound(spec.program.clone()),
+        _ => SandboxError::NotExecutable { path: spec.program.clone(), reason: error.to_string() },
     })?;
     let is_image = fs::metadata(&real)
         .is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0);
     if !is_image {
         let reason = "it is not an executable file".to_owned();
-        return Err(Error::NotExecutable { path: spec.program, reason });
+        return Err(SandboxError::NotExecutable { path: spec.program, reason });
     }
     // The kernel uses canonical paths.
     for program in std::iter::once(real)
@@ -348,7 +351,7 @@ fn spawn_with(launcher: &Path, mut spec: Spec) -> Result<Sandbox, Error> {
             spec.programs.push(program);
         }
     }
-    settle_grants(&mut spec)?;
+    resolve_grants(&mut spec)?;
     let private = Private::new().map_err(set_up("private folder"))?;
     let profile = profile(&spec, &private.0)?;
     let mut listeners = Vec::new();
@@ -377,8 +380,8 @@ fn spawn_with(launcher: &Path, mut spec: Spec) -> Result<Sandbox, Error> {
     let started = Instant::now();
     let (sender, events) = sync_channel(16);
     watch(&mut child, spec.input, &sender);
-    let unswept =
-        spec.files.iter().any(|grant| grant.access == Access::Write && grant.pattern.is_none());
+    let scan_incomplete =
+        spec.files.iter().any(|grant| grant.access == FileAccess::Write && grant.pattern.is_none());
     Ok(Sandbox {
         child,
         reaped: false,
@@ -387,16 +390,17 @@ fn spawn_with(launcher: &Path, mut spec: Spec) -> Result<Sandbox, Error> {
         listeners,
         limits: spec.limits,
         started,
-        unswept,
+        scan_incomplete,
         _private: private,
     })
 }
 
-/// Grants for what is not there are dropped, or the folder is made; grants over links are refused (attacks sandbox-A05, sandbox-A26).
-fn settle_grants(spec: &mut Spec) -> Result<(), Error> {
+/// Drops grants for missing paths or creates their folders, and refuses grants through links (attacks
+/// sandbox-A05, sandbox-A26).
+fn resolve_grants(spec: &mut Spec) -> Result<(), SandboxError> {
     let mut settled = Vec::new();
     for grant in spec.files.drain(..) {
-        let refuse = |reason: String| Error::Grant { path: grant.path.clone(), reason };
+        let refuse = |reason: String| SandboxError::Grant { path: grant.path.clone(), reason };
         if grant.create && fs::symlink_metadata(&grant.path).is_err() {
             fs::DirBuilder::new()
                 .mode(0o700)
@@ -424,7 +428,7 @@ fn settle_grants(spec: &mut Spec) -> Result<(), Error> {
 
 /// Sets up the child between fork and exec: limits, private channels, nothing else open.
 #[allow(unsafe_code, reason = "code between fork and exec")]
-fn prepare(command: &mut Command, limits: &Limits, descriptors: &[OwnedFd]) {
+fn prepare(command: &mut Command, limits: &SandboxLimits, descriptors: &[OwnedFd]) {
     let descriptors: Vec<RawFd> = descriptors.iter().map(AsRawFd::as_raw_fd).collect();
     let mut bounds =
         vec![(Resource::Core, 0), (Resource::Nofile, 1024), (Resource::Fsize, limits.file_size)];
@@ -466,9 +470,9 @@ fn watch(child: &mut Child, input: Input, sender: &SyncSender<Event>) {
         // The program need not read its input.
         thread::spawn(move || pipe.write_all(&bytes));
     }
-    let streams: [(Stream, Option<Box<dyn io::Read + Send>>); 2] = [
-        (Stream::Output, child.stdout.take().map(|pipe| Box::new(pipe) as _)),
-        (Stream::Error, child.stderr.take().map(|pipe| Box::new(pipe) as _)),
+    let streams: [(OutputStream, Option<Box<dyn io::Read + Send>>); 2] = [
+        (OutputStream::Output, child.stdout.take().map(|pipe| Box::new(pipe) as _)),
+        (OutputStream::Error, child.stderr.take().map(|pipe| Box::new(pipe) as _)),
     ];
     for (stream, pipe) in streams {
         let sender = sender.clone();

@@ -17,7 +17,7 @@ const PATHS: &[&str] =
     &["a.csv", ".h.csv", "b.json", "sub/a.csv", "sub/deep/a.csv", "sub/x", "A.CSV", "a.csv/x"];
 
 #[test]
-fn a_star_stays_in_its_folder() {
+fn a_star_matches_within_one_folder() {
     assert_eq!(matching("*.csv", PATHS), ["a.csv", ".h.csv"]);
     assert_eq!(matching("sub/*", PATHS), ["sub/a.csv", "sub/x"]);
     assert_eq!(matching("?.csv", PATHS), ["a.csv"]);
@@ -25,7 +25,7 @@ fn a_star_stays_in_its_folder() {
 }
 
 #[test]
-fn two_stars_cross_folders() {
+fn two_stars_match_across_folders() {
     assert_eq!(matching("**/*.csv", PATHS), ["a.csv", ".h.csv", "sub/a.csv", "sub/deep/a.csv"]);
     assert_eq!(matching("sub/**", PATHS), ["sub/a.csv", "sub/deep/a.csv", "sub/x"]);
     assert_eq!(matching("**", PATHS), PATHS);
@@ -37,7 +37,7 @@ fn braces_are_alternatives() {
 }
 
 #[test]
-fn what_could_be_misread_is_refused() {
+fn ambiguous_patterns_are_refused() {
     for pattern in
         ["", "/etc/*", "../*", "a/../b", "./*", "a//b", "a/", "[ab]", "a\\*", "a**b", "{a", "a\nb"]
     {
@@ -46,9 +46,9 @@ fn what_could_be_misread_is_refused() {
 }
 
 #[test]
-fn folders_that_can_not_hold_a_match_are_not_entered() {
+fn folders_without_possible_matches_are_not_entered() {
     let reach =
-        |pattern, folder| patterns(pattern).expect("a pattern").reach_into(Path::new(folder));
+        |pattern, folder| patterns(pattern).expect("a pattern").may_match_in(Path::new(folder));
     assert!(reach("*.csv", ""));
     assert!(!reach("*.csv", "sub"));
     assert!(reach("sub/*.csv", "sub"));
@@ -60,13 +60,13 @@ fn folders_that_can_not_hold_a_match_are_not_entered() {
 }
 
 #[test]
-fn patterns_add_up_and_may_lie_deeper() {
+fn patterns_are_combined_and_may_be_nested() {
     let both = Patterns::new([(Path::new(""), "*.md"), (Path::new("a{b}*/c"), "*.txt")])
         .expect("patterns");
     let is = |path: &str| both.matches(Path::new(path));
     assert!(is("x.md") && is("a{b}*/c/x.txt"));
     assert!(!is("x.txt") && !is("ab*/c/x.txt") && !is("a{b}x/c/x.txt") && !is("a{b}*/c/x.md"));
-    assert!(both.reach_into(Path::new("a{b}*/c")) && !both.reach_into(Path::new("a{b}*/c/d")));
+    assert!(both.may_match_in(Path::new("a{b}*/c")) && !both.may_match_in(Path::new("a{b}*/c/d")));
 }
 
 fn by_regex(pattern: &str, path: &str) -> Option<bool> {
@@ -76,7 +76,7 @@ fn by_regex(pattern: &str, path: &str) -> Option<bool> {
 }
 
 #[test]
-fn regular_expressions_mean_the_same() {
+fn regular_expressions_match_the_same_paths() {
     for pattern in
         ["*.csv", "sub/*", "**", "**/*.csv", "sub/**", "sub/**/a.csv", "{a,b}.{csv,json}", "?.csv"]
     {
@@ -96,19 +96,19 @@ fn regular_expressions_mean_the_same() {
 
 proptest! {
     #[test]
-    fn regular_expressions_always_mean_the_same(
+    fn regular_expressions_match_the_same_generated_paths(
         pattern in "([ab*?.]{1,3}|\\*\\*)(/([ab*?.]{1,3}|\\*\\*)){0,3}",
         path in "[ab.]{1,3}(/[ab.]{1,3}){0,4}",
     ) {
-        // No file is called by one of these.
+        // These are not file names.
         prop_assume!(!path.split('/').any(|part| part == "." || part == ".."));
         let Ok(set) = patterns(&pattern) else { return Ok(()) };
         prop_assert_eq!(by_regex(&pattern, &path), Some(set.matches(Path::new(&path))));
     }
 
-    /// The pruning never hides a match.
+    /// Pruning never hides a match.
     #[test]
-    fn a_match_is_within_reach(
+    fn pruning_never_hides_a_match(
         pattern in "([ab*?]{1,3}|\\*\\*)(/([ab*?]{1,3}|\\*\\*)){0,3}",
         path in "[ab]{1,3}(/[ab]{1,3}){0,4}",
     ) {
@@ -116,7 +116,7 @@ proptest! {
         let path = Path::new(&path);
         if set.matches(path) {
             for folder in path.ancestors().skip(1) {
-                prop_assert!(set.reach_into(folder));
+                prop_assert!(set.may_match_in(folder));
             }
         }
     }

@@ -1,20 +1,20 @@
-//! The rows of the list of attacks, as programs that try them. Each prints what came of every attempt, and the whole of
-//! what it prints is compared: a program that does not get that far has not been stopped, it has not been tried.
+//! The rows of the catalogue of attacks, as programs that attempt them. Each prints the result of every attempt, and the
+//! complete output is compared: an attempt that was never made does not count as prevented.
 
 #![expect(
     clippy::needless_raw_string_hashes,
-    reason = "one of the programs needs them, and all look alike"
+    reason = "one of the programs needs them, and all have the same form"
 )]
 
 use std::fs;
 use std::net::{TcpListener, UdpSocket};
 use std::process::Command;
 
-use prowess_sandbox::{Access, Error, FileGrant, How, Network, Spec};
+use prowess_sandbox::{ExitReason, FileAccess, FileGrant, Network, SandboxError, Spec};
 
 use crate::world::{World, executable, ran};
 
-/// Name of the rows, the attempt, what it prints.
+/// The rows of the catalogue, the attempt and its expected output.
 struct Case {
     rows: &'static str,
     spec: fn(&World) -> Spec,
@@ -27,7 +27,7 @@ fn nothing(world: &World, payload: &str) -> Spec {
 
 pub(crate) fn files(world: &World, payload: &str) -> Spec {
     let mut spec = world.python(payload);
-    spec.files = vec![world.grant("ws", Access::Write), world.grant("ro", Access::Read)];
+    spec.files = vec![world.grant("ws", FileAccess::Write), world.grant("ro", FileAccess::Read)];
     spec
 }
 
@@ -566,7 +566,7 @@ print(sorted(os.listdir("/")))
 ];
 
 fn try_all() {
-    // Somebody to reach outside, who must never be reached.
+    // A listener outside the sandbox, which must never be reached.
     let tcp = TcpListener::bind("127.0.0.77:0").expect("the address is there");
     let port = tcp.local_addr().expect("it is bound").port();
     let udp = UdpSocket::bind(("127.0.0.77", port)).expect("the address is there");
@@ -578,7 +578,7 @@ fn try_all() {
         world.canary = port;
         let (ended, output, error) = ran((case.spec)(&world));
         let ended = match ended {
-            Ok(ended) => format!("{:?}", ended.how),
+            Ok(ended) => format!("{:?}", ended.exit),
             Err(error) => error.to_string(),
         };
         if output != case.expected || ended != "Exited(0)" {
@@ -596,17 +596,17 @@ fn try_all() {
 }
 
 #[test]
-fn from_inside_as_this_user() {
+fn attacks_from_inside_fail() {
     try_all();
 }
 
-/// Root's sandboxes are built in another way than everybody else's, so both are tried.
+/// Sandboxes of root are set up differently from those of ordinary users, so both are tested.
 #[test]
-fn from_inside_as_an_ordinary_user() {
-    again_as_nobody("attacks::from_inside_as_this_user");
+fn attacks_from_inside_fail_as_an_ordinary_user() {
+    repeat_as_nobody("attacks::attacks_from_inside_fail");
 }
 
-pub(crate) fn again_as_nobody(test: &str) {
+pub(crate) fn repeat_as_nobody(test: &str) {
     let home = copy_of_tests();
     let copy = home.path().join("tests");
     let output = Command::new("setpriv")
@@ -617,8 +617,8 @@ pub(crate) fn again_as_nobody(test: &str) {
         .output();
     let output = match output {
         Ok(output) => output,
-        // Whoever is not root has run the test itself as an ordinary user.
-        Err(error) => panic!("`setpriv` is needed to become somebody else: {error}"),
+        // Without root, the test itself has already run as an ordinary user.
+        Err(error) => panic!("`setpriv` is needed to change the user: {error}"),
     };
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(
@@ -628,13 +628,13 @@ pub(crate) fn again_as_nobody(test: &str) {
     );
 }
 
-/// Runs an ignored test as a user where other filesystems are mounted, as a shell does it, in a world of its own.
-pub(crate) fn in_a_world_of_mounts(mount: &str, user: &str, test: &str) {
-    in_a_world_of_mounts_until(mount, user, test, "");
+/// Runs an ignored test as a user in a mount namespace, in which a shell mounts other filesystems first.
+pub(crate) fn in_mount_namespace(mount: &str, user: &str, test: &str) {
+    in_mount_namespace_until(mount, user, test, "");
 }
 
-/// The same, with what a shell does afterwards: not everything goes away with a world of mounts.
-pub(crate) fn in_a_world_of_mounts_until(mount: &str, user: &str, test: &str, unmount: &str) {
+/// Like [`in_mount_namespace`], with a shell command afterwards: not everything disappears with the namespace.
+pub(crate) fn in_mount_namespace_until(mount: &str, user: &str, test: &str, unmount: &str) {
     let home = copy_of_tests();
     let become_user = format!("setpriv --reuid={user} --regid={user} --clear-groups");
     let script = format!(
@@ -657,7 +657,7 @@ exit $status",
     );
 }
 
-/// A folder with a copy of this program that everybody may execute.
+/// A folder with a copy of this program that everyone may execute.
 pub(crate) fn copy_of_tests() -> tempfile::TempDir {
     use std::os::unix::fs::PermissionsExt as _;
     let home = tempfile::tempdir().expect("a temporary folder");
@@ -668,22 +668,22 @@ pub(crate) fn copy_of_tests() -> tempfile::TempDir {
 }
 
 #[test]
-fn a_link_is_no_grant() {
+fn a_symbolic_link_cannot_be_granted() {
     // Attack sandbox-A05.
     let world = World::new();
     std::os::unix::fs::symlink(world.path("sec"), world.path("output")).expect("a link");
     for name in ["output", "output/k"] {
         let mut spec = world.python("print('ran')");
-        spec.files = vec![world.grant(name, Access::Write)];
+        spec.files = vec![world.grant(name, FileAccess::Write)];
         let (ended, output, _) = ran(spec);
-        assert!(matches!(ended, Err(Error::Grant { .. })), "{ended:?}");
+        assert!(matches!(ended, Err(SandboxError::Grant { .. })), "{ended:?}");
         assert_eq!(output, "");
     }
 }
 
 #[test]
-fn a_grant_that_changes_is_refused_or_the_same() {
-    // Attack sandbox-A06: the name of a granted folder changes its meaning all the time.
+fn a_replaced_grant_is_refused() {
+    // Attack sandbox-A06: the name of a granted folder is replaced continuously.
     let world = World::new();
     let (plain, link) = (world.path("plain"), world.path("link"));
     let output = world.path("output");
@@ -703,11 +703,11 @@ fn a_grant_that_changes_is_refused_or_the_same() {
         for _ in 0..200 {
             let mut spec = Spec::new("/bin/ls");
             spec.arguments = vec![output.clone().into()];
-            spec.files = vec![world.grant("output", Access::Read)];
+            spec.files = vec![world.grant("output", FileAccess::Read)];
             let (ended, listed, _) = ran(spec);
             assert_ne!(listed, "k\n", "the secret's folder was shown");
             match ended {
-                Ok(ended) if ended.how == How::Exited(0) => {
+                Ok(ended) if ended.exit == ExitReason::Exited(0) => {
                     assert_eq!(listed, "mark\n");
                     seen[0] += 1;
                 }
@@ -720,7 +720,7 @@ fn a_grant_that_changes_is_refused_or_the_same() {
 }
 
 #[test]
-fn what_is_protected_inside_a_writable_folder_stays() {
+fn protected_paths_inside_a_writable_folder_stay_read_only() {
     // Attacks sandbox-A10, sandbox-A11.
     let world = World::new();
     for folder in ["ws/.git/hooks", "ws/vendor/sub/.git/hooks", "ws/.skills/x"] {
@@ -741,14 +741,14 @@ attempt("elsewhere", lambda: write(WS + "/vendor/new"))
 "##,
     );
     spec.files = vec![
-        world.grant("ws", Access::Write),
-        world.grant("ws/.git/hooks", Access::Read),
-        world.grant("ws/.git/config", Access::Read),
-        world.grant("ws/vendor/sub/.git/hooks", Access::Read),
-        world.grant("ws/.skills/x", Access::Execute),
+        world.grant("ws", FileAccess::Write),
+        world.grant("ws/.git/hooks", FileAccess::Read),
+        world.grant("ws/.git/config", FileAccess::Read),
+        world.grant("ws/vendor/sub/.git/hooks", FileAccess::Read),
+        world.grant("ws/.skills/x", FileAccess::Execute),
     ];
     let (ended, output, error) = ran(spec);
-    assert_eq!(ended.expect("it starts").how, How::Exited(0), "{error}");
+    assert_eq!(ended.expect("it starts").exit, ExitReason::Exited(0), "{error}");
     assert_eq!(
         output,
         "hook: EROFS\nconfig: EROFS\nnested hook: EROFS\nskill: EROFS\nmove .git: EBUSY\nmove .git/hooks: EXDEV\nmove vendor: EBUSY\nmove vendor/sub: EXDEV\nmove vendor/sub/.git: EXDEV\nmove .skills: EBUSY\nmove .skills/x: EXDEV\nbeside: done\nelsewhere: done\n"
@@ -756,12 +756,12 @@ attempt("elsewhere", lambda: write(WS + "/vendor/new"))
 }
 
 #[test]
-fn files_made_inside_belong_to_the_caller() {
+fn files_created_inside_belong_to_the_caller() {
     use std::os::unix::fs::MetadataExt as _;
     let world = World::new();
     let mut spec =
         world.python("write(WS + '/new'); os.mkdir(WS + '/folder'); print(os.stat(WS).st_uid)");
-    spec.files = vec![world.grant("ws", Access::Write)];
+    spec.files = vec![world.grant("ws", FileAccess::Write)];
     let (_, output, error) = ran(spec);
     assert_eq!(output, "1000\n", "{error}");
     let owner = fs::metadata(world.path("ws")).expect("it is there").uid();
@@ -771,19 +771,20 @@ fn files_made_inside_belong_to_the_caller() {
 }
 
 #[test]
-fn a_missing_grant_leaves_no_litter() {
+fn a_missing_granted_path_is_not_created() {
     // Attack sandbox-A26.
     let world = World::new();
     let before = world.tree();
     let mut spec = world.python("attempt('write', lambda: write(WS + '/../new/x'))");
-    spec.files = vec![world.grant("new", Access::Write), world.grant("none/at/all", Access::Read)];
+    spec.files =
+        vec![world.grant("new", FileAccess::Write), world.grant("none/at/all", FileAccess::Read)];
     let (_, output, error) = ran(spec);
     assert_eq!(output, "write: ENOENT\n", "{error}");
     assert_eq!(world.tree(), before);
 }
 
 #[test]
-fn odd_names_are_just_names() {
+fn special_characters_in_names_have_no_effect() {
     // Attack sandbox-A28.
     let world = World::new();
     for name in ["new\nline", "quote'\"", "$(id)", "-rf", "a b"] {
@@ -791,22 +792,22 @@ fn odd_names_are_just_names() {
         fs::write(world.path(name).join("f"), name).expect("a file");
         let mut spec = Spec::new("/bin/cat");
         spec.arguments = vec![world.path(name).join("f").into()];
-        spec.files = vec![world.grant(name, Access::Read)];
+        spec.files = vec![world.grant(name, FileAccess::Read)];
         let (_, output, error) = ran(spec);
         assert_eq!(output, name, "{error}");
     }
     let mut spec = Spec::new("/bin/echo");
     spec.arguments = vec!["a\0b".into()];
-    assert!(matches!(ran(spec).0, Err(Error::Invalid(_))));
+    assert!(matches!(ran(spec).0, Err(SandboxError::Invalid(_))));
     let mut spec = Spec::new("/bin/echo");
     let path = std::path::PathBuf::from(format!("/{}", "x/".repeat(3000)));
-    spec.files = vec![FileGrant { path, access: Access::Read, pattern: None, create: false }];
-    assert!(matches!(ran(spec).0, Err(Error::Grant { .. })));
+    spec.files = vec![FileGrant { path, access: FileAccess::Read, pattern: None, create: false }];
+    assert!(matches!(ran(spec).0, Err(SandboxError::Grant { .. })));
 }
 
 #[test]
-fn names_need_not_be_text() {
-    // Attack sandbox-A28: bytes that are no UTF-8, in all places where a name can stand.
+fn names_may_be_invalid_utf8() {
+    // Attack sandbox-A28: bytes that are not UTF-8, wherever a name can occur.
     use std::ffi::{OsStr, OsString};
     use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
     let odd = |bytes: &[u8]| OsStr::from_bytes(bytes).to_owned();
@@ -837,7 +838,7 @@ attempt('create another', lambda: write(F + b'/\\x83.sh', 'made'))
         spec.files = vec![grant];
         let (ended, output, error) = ran(spec);
         let ended = ended.expect("it starts");
-        assert_eq!(ended.how, How::Exited(0), "{error}");
+        assert_eq!(ended.exit, ExitReason::Exited(0), "{error}");
         (ended, output)
     };
     let listing = || {
@@ -852,12 +853,12 @@ attempt('create another', lambda: write(F + b'/\\x83.sh', 'made'))
         files
     };
     let file = |name: &[u8], text: &str| (name.to_vec(), text.to_owned());
-    let (_, output) = try_with(grant(Access::Read, Some("*.md")));
-    // What is made beside it lies in memory, if it can be made: the test's folder is in /tmp.
+    let (_, output) = try_with(grant(FileAccess::Read, Some("*.md")));
+    // The test's folder is in /tmp, so new files next to it are on a tmpfs.
     let first = "b'a\\xffb' b'\\xc3('\n[b'\\x80.md']\nchange: EROFS\n";
     assert!(output.starts_with(first), "{output}");
     assert_eq!(listing(), [file(b"\x80.md", "old"), file(b"\x81.txt", "other")]);
-    let (ended, output) = try_with(grant(Access::Write, Some("*.md")));
+    let (ended, output) = try_with(grant(FileAccess::Write, Some("*.md")));
     assert_eq!(
         output,
         "b'a\\xffb' b'\\xc3('\n[b'\\x80.md']\nchange: done\ncreate: done\ncreate another: done\n"
@@ -866,29 +867,29 @@ attempt('create another', lambda: write(F + b'/\\x83.sh', 'made'))
     assert_eq!(ended.discarded[0].path, folder.join(odd(b"\x83.sh")));
     let kept = [file(b"\x80.md", "new"), file(b"\x81.txt", "other"), file(b"\x82.md", "made")];
     assert_eq!(listing(), kept);
-    let (_, output) = try_with(grant(Access::Write, None));
+    let (_, output) = try_with(grant(FileAccess::Write, None));
     assert_eq!(
         output,
         "b'a\\xffb' b'\\xc3('\n[b'\\x80.md', b'\\x81.txt', b'\\x82.md']\nchange: done\ncreate: done\ncreate another: done\n"
     );
     assert_eq!(listing().len(), 4);
-    // A grant for one file, and a program, by such a name.
+    // A grant for a single file, and a program, with such a name.
     let tool = folder.join(odd(b"\xf0tool"));
     executable(&tool, "#!/bin/sh\necho ran\n");
     let mut spec = Spec::new(&tool);
-    spec.files = vec![FileGrant { path: tool.clone(), ..grant(Access::Execute, None) }];
+    spec.files = vec![FileGrant { path: tool.clone(), ..grant(FileAccess::Execute, None) }];
     spec.programs = vec!["/bin/sh".into()];
     let (_, output, error) = ran(spec);
     assert_eq!(output, "ran\n", "{error}");
 }
 
 #[test]
-fn names_need_not_be_text_for_an_ordinary_user() {
-    again_as_nobody("attacks::names_need_not_be_text");
+fn names_may_be_invalid_utf8_for_an_ordinary_user() {
+    repeat_as_nobody("attacks::names_may_be_invalid_utf8");
 }
 
 #[test]
-fn a_database_that_may_be_read_is_not_changed() {
+fn a_readable_database_cannot_be_changed() {
     // Attack sandbox-G01: for SQLite a database is a file.
     let world = World::new();
     let make = "
@@ -900,9 +901,9 @@ for path in (RO + '/a.db', SEC + '/b.db'):
     database.commit()
 ";
     let mut spec = world.python(make);
-    spec.files = vec![world.grant("ro", Access::Write), world.grant("sec", Access::Write)];
+    spec.files = vec![world.grant("ro", FileAccess::Write), world.grant("sec", FileAccess::Write)];
     let (ended, _, error) = ran(spec);
-    assert_eq!(ended.expect("it starts").how, How::Exited(0), "{error}");
+    assert_eq!(ended.expect("it starts").exit, ExitReason::Exited(0), "{error}");
     let before = fs::read(world.path("ro/a.db")).expect("it was made");
     let mut spec = world.python(
         r##"
@@ -922,7 +923,7 @@ attempt("new database", lambda: sqlite3.connect(RO + "/c.db").execute("create ta
 print(sorted(os.listdir(RO)))
 "##,
     );
-    spec.files = vec![world.grant("ro", Access::Read)];
+    spec.files = vec![world.grant("ro", FileAccess::Read)];
     let (_, output, error) = ran(spec);
     assert_eq!(
         output,
@@ -943,61 +944,61 @@ new database: OperationalError unable to open database file
 }
 
 #[test]
-fn a_database_that_may_be_read_is_not_changed_by_an_ordinary_user() {
-    again_as_nobody("attacks::a_database_that_may_be_read_is_not_changed");
+fn a_readable_database_cannot_be_changed_by_an_ordinary_user() {
+    repeat_as_nobody("attacks::a_readable_database_cannot_be_changed");
 }
 
 #[test]
-fn a_program_that_the_run_could_replace_is_refused() {
+fn a_replaceable_program_is_refused() {
     // Attack sandbox-B11.
     let world = World::new();
     let tool = world.path("ws/tool");
     executable(&tool, "#!/bin/sh\necho ran\n");
     let mut spec = Spec::new(&tool);
-    spec.files = vec![world.grant("ws", Access::Write)];
+    spec.files = vec![world.grant("ws", FileAccess::Write)];
     spec.programs = vec!["/bin/sh".into()];
-    assert!(matches!(ran(spec).0, Err(Error::NotExecutable { .. })));
+    assert!(matches!(ran(spec).0, Err(SandboxError::NotExecutable { .. })));
 }
 
 #[test]
-fn scripts_run_with_their_interpreter_only() {
+fn scripts_need_their_interpreter() {
     let world = World::new();
     executable(&world.path("skill/run.sh"), "#!/bin/sh\necho \"got $1\"\nid || echo none\n");
     let mut spec = Spec::new(world.path("skill/run.sh"));
     spec.arguments = vec!["it".into()];
-    spec.files = vec![world.grant("skill", Access::Execute)];
+    spec.files = vec![world.grant("skill", FileAccess::Execute)];
     let (ended, _, _) = ran(spec);
-    assert!(matches!(ended, Err(Error::NotFound(_))), "without its interpreter: {ended:?}");
+    assert!(matches!(ended, Err(SandboxError::NotFound(_))), "without its interpreter: {ended:?}");
     let mut spec = Spec::new(world.path("skill/run.sh"));
     spec.arguments = vec!["it".into()];
-    spec.files = vec![world.grant("skill", Access::Execute)];
+    spec.files = vec![world.grant("skill", FileAccess::Execute)];
     spec.programs = vec!["/bin/sh".into()];
     let (ended, output, error) = ran(spec);
-    assert_eq!(ended.expect("it starts").how, How::Exited(0), "{error}");
+    assert_eq!(ended.expect("it starts").exit, ExitReason::Exited(0), "{error}");
     assert_eq!(output, "got it\nnone\n");
 }
 
 #[test]
-fn scripts_that_only_their_owner_may_execute_run() {
+fn scripts_executable_only_by_their_owner_run() {
     use std::os::unix::fs::PermissionsExt as _;
     let world = World::new();
     let script = world.path("skill/run.sh");
     executable(&script, "#!/bin/sh\necho ran\n");
     fs::set_permissions(&script, fs::Permissions::from_mode(0o700)).expect("it is ours");
     let mut spec = Spec::new(script);
-    spec.files = vec![world.grant("skill", Access::Execute)];
+    spec.files = vec![world.grant("skill", FileAccess::Execute)];
     spec.programs = vec!["/bin/sh".into()];
     let (_, output, error) = ran(spec);
     assert_eq!(output, "ran\n", "{error}");
 }
 
 #[test]
-fn open_descriptors_stay_outside() {
+fn open_descriptors_are_not_inherited() {
     // Attack sandbox-D16.
     let world = World::new();
     let secrets: Vec<fs::File> =
         (0..50).map(|_| fs::File::open(world.path("sec/k")).expect("the secret")).collect();
-    // Some are not even closed by exec.
+    // Some are inherited across exec.
     let inherited: Vec<_> = secrets.iter().map(inheritable).collect();
     let (_, output, error) = ran(world
         .python("print([fd for fd in range(3, 300) if os.path.exists(f'/proc/self/fd/{fd}')])"));
@@ -1005,7 +1006,7 @@ fn open_descriptors_stay_outside() {
     drop((secrets, inherited));
 }
 
-/// A second descriptor for the same file, which exec would keep.
+/// A second descriptor for the same file, without close-on-exec.
 #[allow(unsafe_code, reason = "the standard library makes no such descriptors")]
 fn inheritable(file: &fs::File) -> std::os::fd::OwnedFd {
     use std::os::fd::{AsRawFd as _, FromRawFd as _};

@@ -1,4 +1,4 @@
-//! Granted files: patterns, folders that are made, and what stays behind on the host.
+//! Granted files: patterns, created folders, and what remains on the host.
 
 use std::fs;
 use std::io::{self, BufRead as _, BufReader, Write as _};
@@ -6,14 +6,15 @@ use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::process::{Command, Stdio};
 
 use prowess_sandbox::{
-    Access, Error, FileGrant, HardLinks, How, Input, Observer, Prepared, Sandbox, Spec, Stream, run,
+    ExitReason, FileAccess, FileGrant, HardLinks, Input, Observer, OutputStream, PreparedSandbox,
+    Sandbox, SandboxError, Spec, run,
 };
 
-use crate::attacks::again_as_nobody;
+use crate::attacks::repeat_as_nobody;
 use crate::world::{Kept, World, ran};
 
 impl World {
-    fn matching(&self, name: &str, access: Access, pattern: &str) -> FileGrant {
+    fn matching(&self, name: &str, access: FileAccess, pattern: &str) -> FileGrant {
         FileGrant { pattern: Some(pattern.to_owned()), ..self.grant(name, access) }
     }
 
@@ -27,7 +28,7 @@ impl World {
     }
 }
 
-/// Prints what is below a folder, with the beginnings of files.
+/// Lists a folder with the beginnings of its files.
 const LOOK: &str = r#"
 def look(top):
     for folder, folders, names in sorted(os.walk(top)):
@@ -44,22 +45,22 @@ fn look(world: &World, payload: &str, files: Vec<FileGrant>) -> Spec {
     spec
 }
 
-/// What a program that can do so little prints, after a good end.
+/// The output of a program that exits with 0.
 fn prints(spec: Spec) -> String {
     let (ended, output, error) = ran(spec);
-    assert_eq!(ended.expect("it starts").how, How::Exited(0), "{output}{error}");
+    assert_eq!(ended.expect("it starts").exit, ExitReason::Exited(0), "{output}{error}");
     output
 }
 
 #[test]
-fn a_read_pattern_shows_matching_files_only() {
+fn a_read_pattern_makes_only_matching_files_visible() {
     // Attack sandbox-A14.
     let world = World::new();
     world.files(&["data/a.csv", "data/.b.csv", "data/b.json", "data/sub/c.csv", "data/x.csv/d"]);
     symlink(world.path("sec/k"), world.path("data/link.csv")).expect("a link");
     symlink(world.path("sec"), world.path("data/folder")).expect("a link");
     let show = |pattern| {
-        let grant = world.matching("data", Access::Read, pattern);
+        let grant = world.matching("data", FileAccess::Read, pattern);
         prints(look(&world, "look(ROOT + '/data')", vec![grant]))
     };
     assert_eq!(
@@ -68,14 +69,14 @@ fn a_read_pattern_shows_matching_files_only() {
     );
     assert_eq!(show("sub/*"), "sub/c.csv: done 'text of data/sub/c.csv'\n");
     assert_eq!(show("**/c.csv"), "sub/c.csv: done 'text of data/sub/c.csv'\n");
-    // The folder has a name even when nothing in it has.
+    // The folder is visible even if nothing in it matches.
     assert_eq!(show("*.none"), "");
-    let grant = world.matching("data", Access::Read, "*.none");
+    let grant = world.matching("data", FileAccess::Read, "*.none");
     let mut spec =
         look(&world, "print(os.getcwd() == ROOT + '/data', os.listdir('.'))", vec![grant]);
     spec.working_directory = world.path("data");
     assert_eq!(prints(spec), "True []\n");
-    let grant = world.matching("data", Access::Read, "*.csv");
+    let grant = world.matching("data", FileAccess::Read, "*.csv");
     let payload = "
 attempt('change', lambda: write(ROOT + '/data/a.csv'))
 try:
@@ -94,13 +95,13 @@ attempt('up', lambda: os.listdir(ROOT))";
 
 #[test]
 fn a_read_pattern_is_a_snapshot() {
-    // Attack sandbox-A14: what comes later is not there.
+    // Attack sandbox-A14: files that are created later are not visible.
     let world = World::new();
     world.files(&["data/a.csv"]);
-    let grant = world.matching("data", Access::Read, "*.csv");
+    let grant = world.matching("data", FileAccess::Read, "*.csv");
     let mut spec = look(&world, "look(ROOT + '/data')", vec![grant]);
     let arguments = std::mem::take(&mut spec.arguments);
-    let prepared = Prepared::new(spec).expect("the walls stand");
+    let prepared = PreparedSandbox::new(spec).expect("the sandbox is set up");
     world.files(&["data/c.csv"]);
     let sandbox = prepared.start(&arguments, &[], Input::Empty).expect("it starts");
     let mut kept = Kept::default();
@@ -116,23 +117,27 @@ fn a_pattern_inside_a_wider_grant_protects_what_it_matches() {
     let payload = "
 attempt('locked', lambda: write(ROOT + '/ws/a.lock'))
 attempt('other', lambda: write(ROOT + '/ws/b'))";
-    // Whichever is granted first.
+    // The order of the grants does not matter.
     for turn in [false, true] {
-        let mut grants =
-            vec![world.matching("ws", Access::Read, "*.lock"), world.grant("ws", Access::Write)];
+        let mut grants = vec![
+            world.matching("ws", FileAccess::Read, "*.lock"),
+            world.grant("ws", FileAccess::Write),
+        ];
         if turn {
             grants.reverse();
         }
         assert_eq!(prints(look(&world, payload, grants)), "locked: EROFS\nother: done\n");
-        let grants =
-            vec![world.matching("ws", Access::Read, "*.none"), world.grant("", Access::Read)];
+        let grants = vec![
+            world.matching("ws", FileAccess::Read, "*.none"),
+            world.grant("", FileAccess::Read),
+        ];
         assert_eq!(prints(look(&world, payload, grants)), "locked: EROFS\nother: EROFS\n");
     }
     assert_eq!(world.tree(), before);
 }
 
 #[test]
-fn patterns_that_can_not_be_honoured_are_refused() {
+fn invalid_patterns_are_refused() {
     let world = World::new();
     world.files(&["data/a.csv"]);
     symlink(world.path("data"), world.path("link")).expect("a link");
@@ -144,10 +149,13 @@ fn patterns_that_can_not_be_honoured_are_refused() {
         ("data/a.csv", "*"),
         ("link", "*"),
     ] {
-        for access in [Access::Read, Access::Write] {
+        for access in [FileAccess::Read, FileAccess::Write] {
             let spec = look(&world, "print('ran')", vec![world.matching(name, access, pattern)]);
             let (ended, output, _) = ran(spec);
-            assert!(matches!(ended, Err(Error::Grant { .. })), "{name} {pattern}: {ended:?}");
+            assert!(
+                matches!(ended, Err(SandboxError::Grant { .. })),
+                "{name} {pattern}: {ended:?}"
+            );
             assert_eq!(output, "");
         }
     }
@@ -163,18 +171,18 @@ fn a_pattern_that_matches_too_much_is_refused() {
         pattern: Some(pattern.to_owned()),
         create: false,
     };
-    for access in [Access::Read, Access::Write] {
+    for access in [FileAccess::Read, FileAccess::Write] {
         let spec = look(&world, "print('ran')", vec![grant(access, "*")]);
         let (ended, output, _) = ran(spec);
-        assert!(matches!(ended, Err(Error::TooLarge { most: 4096, .. })), "{ended:?}");
+        assert!(matches!(ended, Err(SandboxError::TooLarge { most: 4096, .. })), "{ended:?}");
         assert_eq!(output, "");
     }
     let payload = format!("print(len(os.listdir({:?})))", folder.path().display().to_string());
-    assert_eq!(prints(look(&world, &payload, vec![grant(Access::Read, "*-0040??")])), "97\n");
+    assert_eq!(prints(look(&world, &payload, vec![grant(FileAccess::Read, "*-0040??")])), "97\n");
 }
 
-/// What was not kept of a run, relative to the world, and why.
-fn discarded(world: &World, ended: &prowess_sandbox::Ended) -> Vec<String> {
+/// The discarded files of a run, relative to the world, with their reasons.
+fn discarded(world: &World, ended: &prowess_sandbox::SandboxOutcome) -> Vec<String> {
     let root = world.path("");
     ended
         .discarded
@@ -186,7 +194,7 @@ fn discarded(world: &World, ended: &prowess_sandbox::Ended) -> Vec<String> {
         .collect()
 }
 
-/// Private folders of runs that are still there, in this process's own folder for temporary files.
+/// The private folders of runs that still exist in this process's temporary folder.
 fn stages_left() -> Vec<String> {
     let uid = fs::metadata("/proc/self").expect("/proc is there").uid();
     let prefix = format!("prowess-stage-{uid}-");
@@ -213,7 +221,7 @@ os.unlink(ROOT + "/out/gone.md")
 attempt("elsewhere", lambda: write(ROOT + "/ws/x.md"))
 attempt("execute", lambda: os.execv(ROOT + "/out/x.sh", ["x"]))
 "#;
-    let grant = world.matching("out", Access::Write, "*.md");
+    let grant = world.matching("out", FileAccess::Write, "*.md");
     let (ended, output, error) = ran(look(&world, payload, vec![grant]));
     let ended = ended.expect("it starts");
     assert_eq!(
@@ -239,7 +247,7 @@ attempt("execute", lambda: os.execv(ROOT + "/out/x.sh", ["x"]))
 }
 
 #[test]
-fn a_write_pattern_brings_nothing_else_back() {
+fn a_write_pattern_copies_nothing_else_back() {
     // Attack sandbox-A16.
     let world = World::new();
     world.files(&["out/taken.md", "home/.bashrc"]);
@@ -259,7 +267,7 @@ attempt("sparse", lambda: os.truncate(ROOT + "/out/large.md", 1 << 40))
 os.mkdir(ROOT + "/out/closed")
 os.chmod(ROOT + "/out/closed", 0)
 "#;
-    let grant = world.matching("out", Access::Write, "*.md");
+    let grant = world.matching("out", FileAccess::Write, "*.md");
     let (ended, output, error) = ran(look(&world, payload, vec![grant]));
     let ended = ended.expect("it starts");
     assert_eq!(
@@ -279,7 +287,7 @@ os.chmod(ROOT + "/out/closed", 0)
 }
 
 #[test]
-fn write_patterns_and_other_grants_go_together() {
+fn write_patterns_combine_with_other_grants() {
     let world = World::new();
     world.files(&["p/a.md", "p/b.txt", "p/src/c.rs", "p/.git/config", "p/free/x", "p/data/d.csv"]);
     let payload = r#"
@@ -288,13 +296,13 @@ look(".")
 for name in ("a.md", "b.txt", "src/c.rs", "new.md", "new.txt", ".git/config", "free/x", "free/y", "data/d.csv"):
     attempt("write " + name, lambda: write(name, "new"))
 "#;
-    let pattern = world.matching("p", Access::Write, "*.md");
-    let read = |name| world.grant(name, Access::Read);
-    // The project may be read, its Markdown written, one folder written, one file never.
+    let pattern = world.matching("p", FileAccess::Write, "*.md");
+    let read = |name| world.grant(name, FileAccess::Read);
+    // The project is readable, its Markdown and one folder are writable, one file is protected.
     let grants = vec![
         read("p"),
         pattern.clone(),
-        world.grant("p/free", Access::Write),
+        world.grant("p/free", FileAccess::Write),
         read("p/.git/config"),
     ];
     let (ended, output, error) = ran(look(&world, payload, grants));
@@ -316,11 +324,11 @@ for name in ("a.md", "b.txt", "src/c.rs", "new.md", "new.txt", ".git/config", "f
         assert_eq!(world.read(name).as_deref(), Some(text), "{name}");
     }
     assert_eq!(world.read("p/new.txt"), None);
-    // Without the grant to read, nothing else is there; what two patterns match may be written.
+    // Without the read grant nothing else is visible; files that both patterns match are writable.
     let grants = vec![
-        world.matching("p", Access::Read, "**/*.{csv,md}"),
+        world.matching("p", FileAccess::Read, "**/*.{csv,md}"),
         pattern,
-        world.matching("p/data", Access::Write, "*.json"),
+        world.matching("p/data", FileAccess::Write, "*.json"),
     ];
     let payload = r#"
 os.chdir(ROOT + "/p")
@@ -340,30 +348,30 @@ for name in ("a.md", "data/d.csv", "data/e.json"):
 }
 
 #[test]
-fn what_is_written_counts_however_the_run_ends() {
+fn writes_are_kept_however_the_run_ends() {
     let world = World::new();
     fs::create_dir(world.path("out")).expect("a folder");
-    let grants = || vec![world.matching("out", Access::Write, "*.md")];
+    let grants = || vec![world.matching("out", FileAccess::Write, "*.md")];
     let mut spec =
         look(&world, "write(ROOT + '/out/a.md', 'a')\nos.kill(os.getpid(), 9)", grants());
-    assert_eq!(ran(spec).0.expect("it starts").how, How::Signalled(9));
+    assert_eq!(ran(spec).0.expect("it starts").exit, ExitReason::Signalled(9));
     assert_eq!(world.read("out/a.md").as_deref(), Some("a"));
     spec = look(&world, "write(ROOT + '/out/b.md', 'b')\nwhile True: print('x' * 1000)", grants());
     spec.limits.output = 1 << 20;
-    assert_eq!(ran(spec).0.expect("it starts").how, How::TooMuchOutput);
+    assert_eq!(ran(spec).0.expect("it starts").exit, ExitReason::TooMuchOutput);
     assert_eq!(world.read("out/b.md").as_deref(), Some("b"));
-    // A run that nobody waits for leaves nothing, neither here nor there.
+    // A run that is dropped leaves nothing behind.
     let sandbox =
         Sandbox::spawn(look(&world, "write(ROOT + '/out/c.md')\nsignal.pause()", grants()));
     drop(sandbox.expect("it starts"));
     assert_eq!(world.read("out/c.md"), None);
-    // Nor does one that never starts.
+    // Nor does a run that never starts.
     let mut spec = Spec::new("/etc/passwd");
     spec.files = grants();
-    assert!(matches!(ran(spec).0, Err(Error::NotExecutable { .. })));
+    assert!(matches!(ran(spec).0, Err(SandboxError::NotExecutable { .. })));
     let mut spec = Spec::new("/no/such/program");
     spec.files = grants();
-    assert!(matches!(ran(spec).0, Err(Error::NotFound(_))));
+    assert!(matches!(ran(spec).0, Err(SandboxError::NotFound(_))));
 }
 
 #[test]
@@ -375,10 +383,10 @@ fn a_missing_folder_is_created_on_request_only() {
     let payload = "
 attempt('write', lambda: write(ROOT + '/new/x'))
 attempt('beside', lambda: write(ROOT + '/other'))";
-    let mut spec = look(&world, payload, vec![world.grant("new", Access::Write)]);
+    let mut spec = look(&world, payload, vec![world.grant("new", FileAccess::Write)]);
     assert_eq!(prints(spec).lines().next(), Some("write: ENOENT"));
     assert_eq!(world.tree(), before);
-    let grants = vec![creating("new", Access::Write), creating("new/read", Access::Read)];
+    let grants = vec![creating("new", FileAccess::Write), creating("new/read", FileAccess::Read)];
     spec = look(&world, "attempt('write', lambda: write(ROOT + '/new/x'))", grants);
     assert_eq!(prints(spec), "write: done\n");
     let mut after = before.clone();
@@ -387,14 +395,15 @@ attempt('beside', lambda: write(ROOT + '/other'))";
     assert_eq!(world.tree(), after);
     let mode = fs::metadata(world.path("new")).expect("it was made").mode();
     assert_eq!(mode & 0o7777, 0o700);
-    // With a pattern too, and one that is there is left as it is.
-    let grant = FileGrant { create: true, ..world.matching("out", Access::Write, "*.md") };
-    spec = look(&world, "write(ROOT + '/out/a.md')", vec![grant, creating("ws", Access::Write)]);
+    // Also with a pattern; an existing folder is not changed.
+    let grant = FileGrant { create: true, ..world.matching("out", FileAccess::Write, "*.md") };
+    spec =
+        look(&world, "write(ROOT + '/out/a.md')", vec![grant, creating("ws", FileAccess::Write)]);
     assert_eq!(prints(spec), "");
     after.extend(["out", "out/a.md"].map(str::to_owned));
     after.sort();
     assert_eq!(world.tree(), after);
-    // What does not start leaves nothing.
+    // A run that does not start creates nothing.
     symlink(world.path("sec"), world.path("link")).expect("a link");
     let after = world.tree();
     let refused = |spec: Spec| {
@@ -402,31 +411,32 @@ attempt('beside', lambda: write(ROOT + '/other'))";
         assert_eq!(world.tree(), after);
         ended.expect_err("it is refused")
     };
-    let refused_grant = |files| matches!(refused(look(&world, "", files)), Error::Grant { .. });
-    assert!(refused_grant(vec![creating("no/where", Access::Write)]));
-    assert!(refused_grant(vec![creating("link/inner", Access::Write)]));
-    assert!(refused_grant(vec![creating("sec/k/inner", Access::Write)]));
-    let two = vec![creating("a", Access::Write), creating("a/b", Access::Write)];
-    assert!(refused_grant([two.clone(), vec![creating("link", Access::Write)]].concat()));
+    let refused_grant =
+        |files| matches!(refused(look(&world, "", files)), SandboxError::Grant { .. });
+    assert!(refused_grant(vec![creating("no/where", FileAccess::Write)]));
+    assert!(refused_grant(vec![creating("link/inner", FileAccess::Write)]));
+    assert!(refused_grant(vec![creating("sec/k/inner", FileAccess::Write)]));
+    let two = vec![creating("a", FileAccess::Write), creating("a/b", FileAccess::Write)];
+    assert!(refused_grant([two.clone(), vec![creating("link", FileAccess::Write)]].concat()));
     spec = Spec::new("/etc/passwd");
     spec.files = two;
-    assert!(matches!(refused(spec), Error::NotExecutable { .. }));
-    // Nor does a working directory come into being in a folder of the host.
-    spec = look(&world, "", vec![world.grant("ws", Access::Write)]);
+    assert!(matches!(refused(spec), SandboxError::NotExecutable { .. }));
+    // A working directory is not created in a folder of the host either.
+    spec = look(&world, "", vec![world.grant("ws", FileAccess::Write)]);
     spec.working_directory = world.path("ws/missing");
-    assert!(matches!(refused(spec), Error::SetUp { stage: "working directory", .. }));
+    assert!(matches!(refused(spec), SandboxError::SetUp { stage: "working directory", .. }));
 }
 
-/// What some tests do in processes of their own.
+/// The role of this process in tests that start themselves.
 const ROLE: &str = "PROWESS_TEST_ROLE";
 
 #[test]
-fn a_killed_process_leaves_one_folder_and_the_next_removes_it() {
+fn the_folder_of_a_killed_process_is_removed_by_the_next() {
     let staged_run = |payload: &str| {
         let world = World::new();
         fs::create_dir(world.path("out")).expect("a folder");
-        let grant = world.matching("out", Access::Write, "*.md");
-        run(look(&world, payload, vec![grant]), &mut Aloud).expect("it starts")
+        let grant = world.matching("out", FileAccess::Write, "*.md");
+        run(look(&world, payload, vec![grant]), &mut PrintOutput).expect("it starts")
     };
     match std::env::var(ROLE).as_deref() {
         Ok("victim") => {
@@ -438,7 +448,7 @@ fn a_killed_process_leaves_one_folder_and_the_next_removes_it() {
             let ended = staged_run(
                 "write(ROOT + '/out/a.md')\nos.makedirs(ROOT + '/out/x/y')\nos.chmod(ROOT + '/out/x', 0)",
             );
-            assert_eq!((ended.how, before.len()), (How::Exited(0), 1));
+            assert_eq!((ended.exit, before.len()), (ExitReason::Exited(0), 1));
             assert_eq!(stages_left(), Vec::<String>::new());
         }
         Err(_) => {
@@ -446,7 +456,7 @@ fn a_killed_process_leaves_one_folder_and_the_next_removes_it() {
             let mut command = Command::new(std::env::current_exe().expect("this program"));
             command
                 .args(["--exact", "--nocapture"])
-                .arg("files::a_killed_process_leaves_one_folder_and_the_next_removes_it")
+                .arg("files::the_folder_of_a_killed_process_is_removed_by_the_next")
                 .env("TMPDIR", temporary.path());
             let mut victim = command
                 .env(ROLE, "victim")
@@ -465,11 +475,11 @@ fn a_killed_process_leaves_one_folder_and_the_next_removes_it() {
     }
 }
 
-/// Passes output on.
-struct Aloud;
+/// Prints output as it arrives.
+struct PrintOutput;
 
-impl Observer for Aloud {
-    fn output(&mut self, _: Stream, bytes: &[u8]) {
+impl Observer for PrintOutput {
+    fn output(&mut self, _: OutputStream, bytes: &[u8]) {
         io::stdout()
             .write_all(bytes)
             .and_then(|()| io::stdout().flush())
@@ -489,37 +499,37 @@ fn a_hard_link_to_the_outside_is_refused_or_reported() {
         spec.hard_links = hard_links;
         ran(spec)
     };
-    let ws = || vec![world.grant("ws", Access::Write)];
-    // Two names in one folder, or in two that both may be written, are no way out.
+    let ws = || vec![world.grant("ws", FileAccess::Write)];
+    // Two names in one writable folder, or in two of them, are fine.
     assert!(with(ws(), HardLinks::Refuse).0.is_ok());
     fs::hard_link(world.path("ws/one"), world.path("ro/three")).expect("a link");
-    let both = || vec![world.grant("ws", Access::Write), world.grant("ro", Access::Write)];
+    let both = || vec![world.grant("ws", FileAccess::Write), world.grant("ro", FileAccess::Write)];
     assert!(with(both(), HardLinks::Refuse).0.is_ok());
     let (ended, output, _) = with(ws(), HardLinks::Refuse);
     let one = world.path("ws/one");
     assert!(
-        matches!(&ended, Err(Error::HardLink { path }) if one == *path || path.ends_with("two"))
+        matches!(&ended, Err(SandboxError::HardLink { path }) if one == *path || path.ends_with("two"))
     );
     assert_eq!(output, "");
     let (ended, output, error) = with(ws(), HardLinks::Report);
     assert_eq!(output, "write: done\n", "{error}");
-    assert_eq!(ended.expect("it starts").shared.len(), 1);
-    // What may not be written can't be written through; what is copied has one name; a file can be a grant itself.
-    assert!(with(vec![world.grant("ro", Access::Read)], HardLinks::Refuse).0.is_ok());
-    assert!(with(vec![world.matching("ws", Access::Write, "*")], HardLinks::Refuse).0.is_ok());
+    assert_eq!(ended.expect("it starts").hard_linked.len(), 1);
+    // Read-only files can't be written through a hard link, copies have only one name, and a file itself can be granted.
+    assert!(with(vec![world.grant("ro", FileAccess::Read)], HardLinks::Refuse).0.is_ok());
+    assert!(with(vec![world.matching("ws", FileAccess::Write, "*")], HardLinks::Refuse).0.is_ok());
     assert_eq!(world.read("ws/old").as_deref(), Some("new"));
-    let file = vec![world.grant("ws/one", Access::Write)];
-    assert!(matches!(with(file, HardLinks::Refuse).0, Err(Error::HardLink { .. })));
+    let file = vec![world.grant("ws/one", FileAccess::Write)];
+    assert!(matches!(with(file, HardLinks::Refuse).0, Err(SandboxError::HardLink { .. })));
     let protected = vec![
-        world.grant("ws", Access::Write),
-        world.grant("ws/one", Access::Read),
-        world.grant("ws/two", Access::Read),
+        world.grant("ws", FileAccess::Write),
+        world.grant("ws/one", FileAccess::Read),
+        world.grant("ws/two", FileAccess::Read),
     ];
     assert!(with(protected, HardLinks::Refuse).0.is_ok());
 }
 
 #[test]
-fn links_that_a_run_leaves_are_reported() {
+fn new_links_that_point_outside_are_reported() {
     let world = World::new();
     world.files(&["ws/sub/file"]);
     symlink(world.path("sec"), world.path("ws/was-there")).expect("a link");
@@ -531,22 +541,22 @@ os.symlink("sub/file", WS + "/in")
 os.symlink(WS + "/sub", WS + "/sub/also-in")
 os.unlink(WS + "/sub/file")
 "#;
-    let (ended, _, error) = ran(look(&world, payload, vec![world.grant("ws", Access::Write)]));
+    let (ended, _, error) = ran(look(&world, payload, vec![world.grant("ws", FileAccess::Write)]));
     let ended = ended.expect("it starts");
     assert_eq!(
-        ended.planted,
+        ended.outside_links,
         ["ws/out", "ws/over", "ws/sub/up"].map(|name| world.path(name)),
         "{error}"
     );
-    assert!(!ended.unswept);
-    // They are left as they are, and are nothing new to the next run.
+    assert!(!ended.scan_incomplete);
+    // The links are not changed, and the next run does not report them again.
     assert_eq!(fs::read_link(world.path("ws/out")).expect("it is there"), world.path("sec/k"));
-    let (ended, _, _) = ran(look(&world, "", vec![world.grant("ws", Access::Write)]));
-    assert_eq!(ended.expect("it starts").planted, Vec::<std::path::PathBuf>::new());
+    let (ended, _, _) = ran(look(&world, "", vec![world.grant("ws", FileAccess::Write)]));
+    assert_eq!(ended.expect("it starts").outside_links, Vec::<std::path::PathBuf>::new());
 }
 
 #[test]
-fn a_folder_that_is_too_large_to_look_through_is_flagged() {
+fn a_folder_that_is_too_large_to_scan_is_flagged() {
     let world = World::new();
     let (folder, _) = many_files(20_001);
     let outside = tempfile::tempdir_in("/dev/shm").expect("a temporary folder");
@@ -554,22 +564,25 @@ fn a_folder_that_is_too_large_to_look_through_is_flagged() {
     fs::hard_link(first.path(), outside.path().join("name")).expect("a link");
     let grant = FileGrant {
         path: folder.path().to_owned(),
-        access: Access::Write,
+        access: FileAccess::Write,
         pattern: None,
         create: false,
     };
     let payload = format!("os.symlink('/etc', {:?} + '/l')", folder.path().display().to_string());
     let ended = ran(look(&world, &payload, vec![grant])).0.expect("it starts");
-    assert_eq!((ended.how, ended.unswept, ended.planted.len()), (How::Exited(0), true, 0));
+    assert_eq!(
+        (ended.exit, ended.scan_incomplete, ended.outside_links.len()),
+        (ExitReason::Exited(0), true, 0)
+    );
 }
 
-/// Names of empty files in memory, in a folder that goes away: thousands take long on a disk.
+/// Many empty files on a tmpfs: creating thousands on a disk is slow.
 fn many_files(count: usize) -> (tempfile::TempDir, Vec<FileGrant>) {
     let folder = tempfile::tempdir_in("/dev/shm").expect("a temporary folder");
     let grants = (0..count).map(|number| {
         let path = folder.path().join(format!("a-name-that-is-rather-long-{number:06}"));
         fs::write(&path, "").expect("a file");
-        let access = if number % 2 == 0 { Access::Read } else { Access::Write };
+        let access = if number % 2 == 0 { FileAccess::Read } else { FileAccess::Write };
         FileGrant { path, access, pattern: None, create: false }
     });
     let grants = grants.collect();
@@ -586,23 +599,23 @@ fn thousands_of_grants_work_or_are_refused() {
     let payload = format!("print(len(os.listdir({:?})))", folder.path().display().to_string());
     let (ended, output, error) = ran(look(&world, &payload, grants));
     if few.is_ok_and(|few| few == "few") {
-        // The limit of the process is too low, and it says so.
-        let Err(Error::Invalid(message)) = ended else { panic!("{ended:?}") };
+        // The descriptor limit of the process is too low, which the error reports.
+        let Err(SandboxError::Invalid(message)) = ended else { panic!("{ended:?}") };
         assert!(message.contains("descriptors"), "{message}");
         return;
     }
-    assert_eq!(ended.expect("it starts").how, How::Exited(0), "{error}");
+    assert_eq!(ended.expect("it starts").exit, ExitReason::Exited(0), "{error}");
     assert_eq!(output, "3000\n");
     let (_folder, grants) = many_files(16_384);
     let (ended, output, _) = ran(look(&world, "print('ran')", grants));
-    let Err(Error::Invalid(message)) = ended else { panic!("{ended:?}") };
+    let Err(SandboxError::Invalid(message)) = ended else { panic!("{ended:?}") };
     assert!(message.contains("at most 16384"), "{message}");
     assert_eq!(output, "");
 }
 
 #[test]
-fn thousands_of_grants_need_no_high_limit_of_their_own() {
-    // Attack sandbox-A27: what shells usually allow, and less than that.
+fn thousands_of_grants_raise_the_descriptor_limit() {
+    // Attack sandbox-A27: with the usual limit of a shell, and with a lower one.
     for (limit, role) in [("--nofile=1024:10000", "many"), ("--nofile=1024:1024", "few")] {
         let output = Command::new("prlimit")
             .arg(limit)
@@ -616,27 +629,27 @@ fn thousands_of_grants_need_no_high_limit_of_their_own() {
     }
 }
 
-/// The ways in which root and others build the walls differ, so everything here is tried as somebody else too.
+/// Root sets up sandboxes differently, so these tests are repeated as an ordinary user.
 #[test]
-fn the_same_as_an_ordinary_user() {
+fn file_tests_pass_as_an_ordinary_user() {
     for test in [
-        "a_read_pattern_shows_matching_files_only",
+        "a_read_pattern_makes_only_matching_files_visible",
         "a_read_pattern_is_a_snapshot",
         "a_pattern_inside_a_wider_grant_protects_what_it_matches",
-        "patterns_that_can_not_be_honoured_are_refused",
+        "invalid_patterns_are_refused",
         "a_pattern_that_matches_too_much_is_refused",
         "a_write_pattern_keeps_matching_files_only",
-        "a_write_pattern_brings_nothing_else_back",
-        "write_patterns_and_other_grants_go_together",
-        "what_is_written_counts_however_the_run_ends",
-        "a_killed_process_leaves_one_folder_and_the_next_removes_it",
+        "a_write_pattern_copies_nothing_else_back",
+        "write_patterns_combine_with_other_grants",
+        "writes_are_kept_however_the_run_ends",
+        "the_folder_of_a_killed_process_is_removed_by_the_next",
         "a_missing_folder_is_created_on_request_only",
         "a_hard_link_to_the_outside_is_refused_or_reported",
-        "links_that_a_run_leaves_are_reported",
-        "a_folder_that_is_too_large_to_look_through_is_flagged",
+        "new_links_that_point_outside_are_reported",
+        "a_folder_that_is_too_large_to_scan_is_flagged",
         "thousands_of_grants_work_or_are_refused",
-        "thousands_of_grants_need_no_high_limit_of_their_own",
+        "thousands_of_grants_raise_the_descriptor_limit",
     ] {
-        again_as_nobody(&format!("files::{test}"));
+        repeat_as_nobody(&format!("files::{test}"));
     }
 }

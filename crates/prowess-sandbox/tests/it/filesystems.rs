@@ -1,15 +1,15 @@
-//! The walls on filesystems that are not the usual ones (attack sandbox-A29).
+//! Sandboxes on unusual filesystems (attack sandbox-A29).
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use prowess_sandbox::{Access, Error, FileGrant, How};
+use prowess_sandbox::{ExitReason, FileAccess, FileGrant, SandboxError};
 
-use crate::attacks::{files, in_a_world_of_mounts, in_a_world_of_mounts_until};
+use crate::attacks::{files, in_mount_namespace, in_mount_namespace_until};
 use crate::world::{World, ran};
 
 #[test]
-fn the_walls_hold_on_other_filesystems() {
+fn the_sandbox_holds_on_other_filesystems() {
     // Attack sandbox-A29.
     let memory = "mount -t tmpfs -o mode=1777 tmpfs /tmp";
     let layers = "mkdir lower upper work
@@ -19,16 +19,16 @@ mkdir work/upper work/work
 chmod 1777 work/upper
 mount -t overlay -o lowerdir=lower,upperdir=work/upper,workdir=work/work overlay /tmp";
     for (mount, user) in [(memory, "0"), (memory, "65534"), (layers, "65534")] {
-        in_a_world_of_mounts(mount, user, "attacks::from_inside_as_this_user");
+        in_mount_namespace(mount, user, "attacks::attacks_from_inside_fail");
     }
-    // Id-mapped mounts are not supported there, and without them programs would need root's capabilities.
-    in_a_world_of_mounts(layers, "0", "filesystems::nothing_can_be_written_here");
+    // Id-mapped mounts are not supported there, and without them programs would need capabilities of root.
+    in_mount_namespace(layers, "0", "filesystems::nothing_is_writable_without_id_mapped_mounts");
 }
 
-/// Not a test: run where `PLACE` is a filesystem that some process makes up, with a file and a script.
+/// A helper that is run where `PLACE` is a FUSE filesystem with a file and a script.
 #[test]
 #[ignore = "run by another test"]
-fn a_made_up_filesystem_is_granted() {
+fn a_fuse_filesystem_is_granted() {
     let place = PathBuf::from(std::env::var("PLACE").expect("the other test sets it"));
     let world = World::new();
     let try_with = |path: &Path, access| {
@@ -45,22 +45,22 @@ attempt("secret", lambda: read(SEC + "/k"))
 "#,
             place.display().to_string()
         ));
-        // The interpreter of the script is there, so that only the walls keep it from running.
+        // The interpreter of the script is available, so that only the sandbox prevents the script from running.
         spec.programs = vec!["/bin/sh".into()];
         spec.files =
             vec![FileGrant { path: path.to_owned(), access, pattern: None, create: false }];
         let (ended, output, error) = ran(spec);
-        ended.map(|ended| (ended.how, output + &error))
+        ended.map(|ended| (ended.exit, output + &error))
     };
-    let said = |text: &str| (How::Exited(0), text.to_owned());
-    let read = try_with(&place, Access::Read).expect("it starts");
+    let said = |text: &str| (ExitReason::Exited(0), text.to_owned());
+    let read = try_with(&place, FileAccess::Read).expect("it starts");
     assert_eq!(
         read,
         said(
             "list: done ['a', 'script']\nread: done 'data'\nbeside: done 19\nwrite: EROFS\nexecute: EACCES\nup: ENOENT\nsecret: ENOENT\n"
         )
     );
-    let one = try_with(&place.join("a"), Access::Read).expect("it starts");
+    let one = try_with(&place.join("a"), FileAccess::Read).expect("it starts");
     assert_eq!(
         one,
         said(
@@ -68,7 +68,7 @@ attempt("secret", lambda: read(SEC + "/k"))
         )
     );
     assert_eq!(fs::read_to_string(place.join("a")).expect("it is there"), "data");
-    match try_with(&place, Access::Write) {
+    match try_with(&place, FileAccess::Write) {
         Ok(written) => assert_eq!(
             written,
             said(
@@ -76,7 +76,7 @@ attempt("secret", lambda: read(SEC + "/k"))
             )
         ),
         // Id-mapped mounts are not supported there.
-        Err(Error::Unenforceable { cause, .. }) => {
+        Err(SandboxError::Unenforceable { cause, .. }) => {
             assert!(cause.contains("does not support id-mapped mounts"), "{cause}");
         }
         Err(error) => panic!("{error}"),
@@ -84,7 +84,7 @@ attempt("secret", lambda: read(SEC + "/k"))
 }
 
 #[test]
-fn the_walls_hold_on_a_filesystem_of_a_process() {
+fn the_sandbox_holds_on_a_fuse_filesystem() {
     // Attack sandbox-A29: FUSE.
     let mount = format!(
         "mkdir place
@@ -96,19 +96,19 @@ export PLACE=$PWD/place",
         env!("CARGO_MANIFEST_DIR")
     );
     for user in ["0", "65534"] {
-        let test = "filesystems::a_made_up_filesystem_is_granted";
-        in_a_world_of_mounts_until(&mount, user, test, "umount place");
+        let test = "filesystems::a_fuse_filesystem_is_granted";
+        in_mount_namespace_until(&mount, user, test, "umount place");
     }
 }
 
-/// Not a test: run where id-mapped mounts are not supported.
+/// A helper that is run where id-mapped mounts are not supported.
 #[test]
 #[ignore = "run by another test"]
-fn nothing_can_be_written_here() {
+fn nothing_is_writable_without_id_mapped_mounts() {
     let world = World::new();
     let (ended, output, _) = ran(files(&world, "print('ran')"));
     assert!(
-        matches!(&ended, Err(Error::Unenforceable { cause, .. }) if cause.contains("does not support id-mapped mounts")),
+        matches!(&ended, Err(SandboxError::Unenforceable { cause, .. }) if cause.contains("does not support id-mapped mounts")),
         "{ended:?}"
     );
     assert_eq!(output, "");

@@ -1,11 +1,11 @@
-//! Programs of other systems, and what the machine knows about them (attack sandbox-B15).
+//! Programs for other systems, and `binfmt_misc` registrations of the machine (attack sandbox-B15).
 
 use std::fs;
 use std::process::Command;
 
-use prowess_sandbox::{Access, Error, Spec};
+use prowess_sandbox::{FileAccess, SandboxError, Spec};
 
-use crate::attacks::{again_as_nobody, in_a_world_of_mounts_until};
+use crate::attacks::{in_mount_namespace_until, repeat_as_nobody};
 use crate::world::{World, executable, ran};
 
 #[test]
@@ -25,17 +25,17 @@ fn foreign_formats_do_not_run() {
 
 #[test]
 fn foreign_formats_do_not_run_for_an_ordinary_user() {
-    again_as_nobody("formats::foreign_formats_do_not_run");
+    repeat_as_nobody("formats::foreign_formats_do_not_run");
 }
 
-/// Neither as the program of a run nor from inside.
+/// Checks that foreign formats run neither as the program of a run nor from inside.
 fn runs_no_foreign_formats(world: &World, names: &[&str]) {
     for name in names {
         let mut spec = Spec::new(world.path("skill").join(name));
-        spec.files = vec![world.grant("skill", Access::Execute)];
+        spec.files = vec![world.grant("skill", FileAccess::Execute)];
         let (ended, output, _) = ran(spec);
         assert!(
-            matches!(ended, Err(Error::NotExecutable { .. } | Error::NotFound(_))),
+            matches!(ended, Err(SandboxError::NotExecutable { .. } | SandboxError::NotFound(_))),
             "{ended:?}"
         );
         assert_eq!(output, "");
@@ -46,13 +46,13 @@ try:
 except OSError as error:
     print(errno.errorcode[error.errno] in ('ENOEXEC', 'EACCES', 'ENOENT'))"
         ));
-        spec.files = vec![world.grant("skill", Access::Execute)];
+        spec.files = vec![world.grant("skill", FileAccess::Execute)];
         let (_, output, error) = ran(spec);
         assert_eq!(output, "True\n", "{name}: {error}");
     }
 }
 
-/// Not a test: run where the machine has interpreters for formats of its own, which begin with these words.
+/// A helper that is run where `binfmt_misc` has registrations for files that begin with these words.
 #[test]
 #[ignore = "run by another test"]
 fn registered_formats_do_not_run() {
@@ -61,7 +61,7 @@ fn registered_formats_do_not_run() {
     let names: Vec<&str> = formats.split(' ').collect();
     for name in &names {
         executable(&world.path("skill").join(name), name);
-        // Outside it does run, so there is something to stop.
+        // Outside the sandbox it runs, so there is something to prevent.
         let output = Command::new(world.path("skill").join(name)).output().expect("it runs");
         assert_eq!(String::from_utf8_lossy(&output.stdout), *name);
     }
@@ -69,9 +69,9 @@ fn registered_formats_do_not_run() {
 }
 
 #[test]
-fn formats_of_the_machine_do_not_run() {
-    // Attack sandbox-B15: a format with an interpreter that is looked up when it is needed, and one that the kernel holds open
-    // (flag F), as emulators and the door to Windows are registered. Formats belong to the machine and not to a mount, so
+fn registered_formats_of_the_machine_do_not_run() {
+    // Attack sandbox-B15: one registration whose interpreter is opened when needed, and one whose interpreter the kernel
+    // keeps open (flag F), as emulators and WSL register. Registrations belong to the machine and not to a mount, so
     // they are removed.
     let own = std::process::id();
     let (named, open) = (format!("prowess-named-{own}"), format!("prowess-open-{own}"));
@@ -85,6 +85,6 @@ export FORMATS='{named} {open}'"
     let remove = format!("for name in {named} {open}; do echo -1 > formats/$name; done");
     for user in ["0", "65534"] {
         let test = "formats::registered_formats_do_not_run";
-        in_a_world_of_mounts_until(&register, user, test, &remove);
+        in_mount_namespace_until(&register, user, test, &remove);
     }
 }

@@ -1,15 +1,15 @@
-//! Machines that can't enforce everything: the run is refused, never weaker. And supervisors that die.
+//! Machines that can't enforce the sandbox, where runs are refused; and supervisors that are killed.
 
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use prowess_sandbox::{Error, How, Spec, State, probe};
+use prowess_sandbox::{ExitReason, LayerState, SandboxError, Spec, probe};
 
 use crate::attacks::copy_of_tests;
 use crate::world::{World, ran};
 
-/// Not a test: what the tests below run in a damaged world. It passes when the run is refused with cause and remedy.
+/// A helper that the tests below run on a damaged system. It passes if the run is refused with cause and remedy.
 #[test]
 #[ignore = "run by other tests"]
 #[expect(clippy::print_stdout, reason = "the other tests read it")]
@@ -17,7 +17,7 @@ fn a_run_is_refused() {
     let (ended, output, _) = ran(Spec::new("/bin/echo"));
     assert_eq!(output, "");
     match ended {
-        Err(Error::Unenforceable { cause, remedy }) => {
+        Err(SandboxError::Unenforceable { cause, remedy }) => {
             assert!(!cause.is_empty() && !remedy.is_empty(), "{cause}: {remedy}");
             println!("REFUSED {cause}");
         }
@@ -26,7 +26,10 @@ fn a_run_is_refused() {
     let probe = probe();
     assert!(!probe.is_enforceable(), "{probe:?}");
     assert!(
-        probe.layers.iter().any(|layer| layer.state == State::Missing && layer.remedy.is_some())
+        probe
+            .layers
+            .iter()
+            .any(|layer| layer.state == LayerState::Missing && layer.remedy.is_some())
     );
 }
 
@@ -44,7 +47,7 @@ const VICTIM: &[&str] = &["--exact", "hostile_host::a_run_is_refused", "--ignore
 
 #[test]
 fn without_user_namespaces_nothing_runs() {
-    // Attack sandbox-H01: an ordinary user in a world without user namespaces.
+    // Attack sandbox-H01: an ordinary user on a system without user namespaces.
     let copy = copy_of_tests();
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "sh", "-c"]);
@@ -55,7 +58,7 @@ fn without_user_namespaces_nothing_runs() {
 
 #[test]
 fn without_landlock_nothing_runs() {
-    // Attack sandbox-H05: the three calls do not exist.
+    // Attack sandbox-H05: the three system calls do not exist.
     let copy = copy_of_tests();
     for user in ["0", "65534"] {
         let mut command = Command::new("setpriv");
@@ -66,7 +69,7 @@ fn without_landlock_nothing_runs() {
     }
 }
 
-/// The victim as a user, where some calls get this answer.
+/// Runs the helper as a user, with this error for some system calls.
 fn masked(user: &str, calls: &[i64], errno: i32, why: &str) {
     let copy = copy_of_tests();
     let mut command = Command::new("setpriv");
@@ -77,8 +80,8 @@ fn masked(user: &str, calls: &[i64], errno: i32, why: &str) {
 }
 
 #[test]
-fn walls_that_do_not_hold_are_noticed() {
-    // Attack sandbox-A29: the machine says that a wall is up, and it is not.
+fn restrictions_that_are_not_enforced_are_detected() {
+    // Attack sandbox-A29: the kernel accepts the restriction but does not enforce it.
     for user in ["0", "65534"] {
         let restrict = libc::SYS_landlock_restrict_self;
         masked(user, &[restrict], 0, "self-test: something forbidden was possible");
@@ -87,20 +90,20 @@ fn walls_that_do_not_hold_are_noticed() {
 }
 
 #[test]
-fn namespaces_without_powers_run_nothing() {
-    // Attack sandbox-H02: a namespace can be made, and mounting in it is refused, as AppArmor does it.
+fn namespaces_without_privileges_are_refused() {
+    // Attack sandbox-H02: a namespace can be created, but mounting in it is refused, as AppArmor does.
     for user in ["0", "65534"] {
         for errno in [libc::EPERM, libc::EACCES] {
             masked(user, &[libc::SYS_mount], errno, "mounting in them is not allowed");
         }
     }
-    // The older call is allowed and the newer ones are not.
+    // The older call is allowed, the newer ones are not.
     masked("65534", &[libc::SYS_fsopen], libc::EPERM, "mounting in them is not allowed");
 }
 
 #[test]
-fn without_a_proc_of_its_own_nothing_runs() {
-    // Attack sandbox-H07: a container that covers parts of /proc. The kernel lets nobody in it mount a /proc without covers.
+fn without_its_own_proc_nothing_runs() {
+    // Attack sandbox-H07: a container that masks parts of /proc. The kernel then refuses to mount an unmasked /proc.
     let copy = copy_of_tests();
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "--mount", "--pid", "--fork", "--mount-proc"]);
@@ -110,8 +113,8 @@ fn without_a_proc_of_its_own_nothing_runs() {
 }
 
 #[test]
-fn root_without_its_powers_runs_nothing() {
-    // Attack sandbox-D19: root of a container, who still owns the machine's files.
+fn root_without_capabilities_is_refused() {
+    // Attack sandbox-D19: root of a container, who still owns files of the machine.
     let copy = copy_of_tests();
     let mut command = Command::new("setpriv");
     command.args(["--bounding-set=-sys_admin", "--inh-caps=-sys_admin"]);
@@ -121,7 +124,7 @@ fn root_without_its_powers_runs_nothing() {
 
 #[test]
 fn without_clone3_nothing_runs() {
-    // Attack sandbox-H03: the filter of a container.
+    // Attack sandbox-H03: the seccomp filter of a container.
     let copy = copy_of_tests();
     let mut command = Command::new(copy.path().join("tests"));
     command.args(VICTIM);
@@ -130,7 +133,7 @@ fn without_clone3_nothing_runs() {
 }
 
 #[test]
-fn without_filters_nothing_runs() {
+fn without_seccomp_filters_nothing_runs() {
     // Attack sandbox-D20: the filter can't be installed.
     let copy = copy_of_tests();
     let mut command = Command::new(copy.path().join("tests"));
@@ -153,11 +156,11 @@ fn a_filter_that_fails_stops_the_run() {
     spec.arguments = vec!["ran".into()];
     let (ended, output, _) = ran(spec);
     assert_eq!(output, "");
-    assert!(matches!(ended, Err(Error::SetUp { stage: "seccomp filter", .. })), "{ended:?}");
+    assert!(matches!(ended, Err(SandboxError::SetUp { stage: "seccomp filter", .. })), "{ended:?}");
     assert!(!probe().is_enforceable());
 }
 
-/// Gives a command and its children this answer to calls; 0 says that all went well.
+/// Makes system calls of a command and its children fail with this error; 0 means that they seem to succeed.
 #[allow(unsafe_code, reason = "a filter between fork and exec")]
 fn mask(command: &mut Command, calls: &[i64], errno: i32) {
     use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
@@ -183,7 +186,7 @@ fn this_machine_enforces_everything() {
 }
 
 #[test]
-fn the_end_of_the_supervisor_ends_the_run() {
+fn killing_the_supervisor_ends_the_run() {
     // Attack sandbox-E04.
     let copy = copy_of_tests();
     let marker = format!("marker-{}", std::process::id());
@@ -211,7 +214,7 @@ fn a_long_run() {
     let _ = ran(spec);
 }
 
-/// Processes of the machine whose arguments hold a text; not this one.
+/// The number of other processes whose arguments contain a text.
 fn processes_with(text: &str) -> usize {
     let entries = std::fs::read_dir("/proc").expect("/proc is there").flatten();
     entries
@@ -224,7 +227,7 @@ fn processes_with(text: &str) -> usize {
 fn wait_until(what: &str, condition: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_mins(1);
     while !condition() {
-        assert!(Instant::now() < deadline, "waited in vain: {what}");
+        assert!(Instant::now() < deadline, "timed out: {what}");
         std::thread::yield_now();
     }
 }
@@ -243,12 +246,12 @@ const HUNGRY: &[(&str, &str)] = &[
         "many processes",
         "for _ in range(8):\n    if os.fork() == 0:\n        block = bytearray(25 << 20)\n        signal.pause()\nsignal.pause()",
     ),
-    // One page of tables for each 2 MiB that are looked at, and nothing else: 100 GiB are never there.
+    // One page table per 2 MiB that is read, and nothing else: the 100 GiB are never allocated.
     (
         "tables of pages",
         "import mmap\nblock = mmap.mmap(-1, 100 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000, prot=mmap.PROT_READ)\nblock.madvise(15)\nfor at in range(0, 100 << 30, 2 << 20):\n    block[at]\nsignal.pause()",
     ),
-    // What was sent and not received belongs to no process.
+    // Data in socket buffers belongs to no process.
     (
         "sockets",
         "def fill():\n    kept = []\n    while True:\n        try:\n            pair = socket.socketpair()\n        except OSError:\n            return kept\n        pair[0].setblocking(False)\n        try:\n            while True:\n                pair[0].send(b'x' * 65536)\n        except BlockingIOError:\n            kept.append(pair)\nkept = fill()\nfor _ in range(8):\n    if os.fork() == 0:\n        for ends in kept:\n            for end in ends:\n                end.close()\n        kept = fill()\n        signal.pause()\nsignal.pause()",
@@ -264,19 +267,19 @@ fn memory_is_bounded() {
         spec.limits.memory = Some(64 << 20);
         spec.limits.time = Duration::from_mins(10);
         let (ended, output, error) = ran(spec);
-        let how = ended.expect("it starts").how;
-        // A process of several may be the one that the kernel ends, and then the others wait for ever: the watch or the
-        // group ends them all.
-        assert_eq!(how, How::OutOfMemory, "{name}: {output}{error}");
+        let how = ended.expect("it starts").exit;
+        // The kernel may kill only one of several processes, and the others wait forever: polling or the
+        // cgroup ends them all.
+        assert_eq!(how, ExitReason::OutOfMemory, "{name}: {output}{error}");
         assert_eq!(output, "", "{name}");
     }
     let world = World::new();
     let mut spec = world.python("fd = os.memfd_create('m', 8)\nfor _ in range(200):\n    os.write(fd, b'x' * (1 << 20))\nprint('kept')");
     spec.limits.memory = Some(64 << 20);
     let (ended, output, _) = ran(spec);
-    // Without a control group files in memory can't be counted, so there are none.
-    let how = ended.expect("it starts").how;
-    assert!(how == How::OutOfMemory || how == How::Exited(1), "{how:?}");
+    // Without a cgroup, memory files can't be counted, so they are not allowed.
+    let how = ended.expect("it starts").exit;
+    assert!(how == ExitReason::OutOfMemory || how == ExitReason::Exited(1), "{how:?}");
     assert_eq!(output, "");
     let mut spec = world.python("print('enough')");
     spec.limits.memory = Some(64 << 20);
@@ -287,20 +290,23 @@ fn memory_is_bounded() {
 fn the_memory_of_the_supervisor_does_not_count() {
     let large = vec![1_u8; 200 << 20];
     let world = World::new();
-    // Long enough for somebody to look.
+    // Long enough for the memory to be polled.
     let mut spec = world.python("import time\ntime.sleep(0.3)\nprint('enough')");
     spec.limits.memory = Some(64 << 20);
     let (ended, output, _) = ran(spec);
-    assert_eq!((ended.expect("it starts").how, output.as_str()), (How::Exited(0), "enough\n"));
+    assert_eq!(
+        (ended.expect("it starts").exit, output.as_str()),
+        (ExitReason::Exited(0), "enough\n")
+    );
     assert!(large.iter().all(|byte| *byte == 1));
 }
 
 #[test]
 fn the_memory_of_an_ordinary_supervisor_does_not_count() {
-    crate::attacks::again_as_nobody("hostile_host::the_memory_of_the_supervisor_does_not_count");
+    crate::attacks::repeat_as_nobody("hostile_host::the_memory_of_the_supervisor_does_not_count");
 }
 
 #[test]
 fn memory_is_bounded_for_an_ordinary_user() {
-    crate::attacks::again_as_nobody("hostile_host::memory_is_bounded");
+    crate::attacks::repeat_as_nobody("hostile_host::memory_is_bounded");
 }

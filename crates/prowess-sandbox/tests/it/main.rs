@@ -1,4 +1,4 @@
-//! The walls, tried from inside: every row of the list of attacks that can be tried on Linux.
+//! Tests of the sandbox from inside: every row of the catalogue of attacks that can be attempted on Linux.
 
 mod attacks;
 mod files;

@@ -1,10 +1,10 @@
-//! Running: arguments, streams, exit codes, time, the end of everything.
+//! Running programs: arguments, streams, exit codes, timeouts, cancellation.
 
 use std::time::{Duration, Instant};
 
-use prowess_sandbox::{Error, How, Input, Prepared, Sandbox, Spec};
+use prowess_sandbox::{ExitReason, Input, PreparedSandbox, Sandbox, SandboxError, Spec};
 
-use crate::attacks::in_a_world_of_mounts;
+use crate::attacks::in_mount_namespace;
 use crate::world::{Kept, World, python, ran};
 
 fn echo(words: &[&str]) -> Spec {
@@ -14,19 +14,19 @@ fn echo(words: &[&str]) -> Spec {
 }
 
 #[test]
-fn a_program_gets_its_arguments_as_they_are() {
+fn arguments_are_passed_unchanged() {
     let (ended, output, error) = ran(echo(&["hello", "a b", "$(id)", "; rm -rf /", "*"]));
-    assert_eq!(ended.expect("it starts").how, How::Exited(0), "{error}");
+    assert_eq!(ended.expect("it starts").exit, ExitReason::Exited(0), "{error}");
     assert_eq!(output, "hello a b $(id) ; rm -rf / *\n");
 }
 
 #[test]
-fn exit_codes_signals_and_input_come_through() {
+fn exit_codes_signals_and_input_are_forwarded() {
     let world = World::new();
     let (ended, _, _) = ran(world.python("sys.exit(7)"));
-    assert_eq!(ended.expect("it starts").how, How::Exited(7));
+    assert_eq!(ended.expect("it starts").exit, ExitReason::Exited(7));
     let (ended, _, _) = ran(world.python("os.kill(os.getpid(), signal.SIGUSR1)"));
-    assert_eq!(ended.expect("it starts").how, How::Signalled(10));
+    assert_eq!(ended.expect("it starts").exit, ExitReason::Signalled(10));
     let mut spec = world.python("print(len(sys.stdin.read()))");
     spec.input = Input::Bytes(vec![b'x'; 1 << 20]);
     assert_eq!(ran(spec).1, "1048576\n");
@@ -34,38 +34,38 @@ fn exit_codes_signals_and_input_come_through() {
     let (_, output, error) = ran(world.python("sys.stderr.write('x' * (5 << 20))\nprint('said')"));
     assert_eq!(output, "said\n");
     assert!(error.contains("... [truncated 5238784 bytes] ..."), "{error}");
-    // Input that nobody reads does not block (attack sandbox-E12).
+    // Unread input does not block (attack sandbox-E12).
     let mut spec = world.python("print('bye')");
     spec.input = Input::Bytes(vec![b'x'; 1 << 20]);
     assert_eq!(ran(spec).1, "bye\n");
 }
 
 #[test]
-fn what_is_not_there_and_what_can_not_run_differ() {
+fn missing_and_unexecutable_programs_differ() {
     let (ended, _, _) = ran(Spec::new("/usr/bin/no-such-program"));
-    assert!(matches!(ended, Err(Error::NotFound(_))), "{ended:?}");
+    assert!(matches!(ended, Err(SandboxError::NotFound(_))), "{ended:?}");
     let (ended, _, _) = ran(Spec::new("/etc/passwd"));
-    assert!(matches!(ended, Err(Error::NotExecutable { .. })), "{ended:?}");
+    assert!(matches!(ended, Err(SandboxError::NotExecutable { .. })), "{ended:?}");
     let (ended, _, _) = ran(Spec::new("relative"));
-    assert!(matches!(ended, Err(Error::Invalid(_))), "{ended:?}");
+    assert!(matches!(ended, Err(SandboxError::Invalid(_))), "{ended:?}");
 }
 
 #[test]
 fn a_prepared_sandbox_starts_later() {
-    let prepared = Prepared::new(Spec::new("/bin/echo")).expect("the walls stand");
+    let prepared = PreparedSandbox::new(Spec::new("/bin/echo")).expect("the sandbox is set up");
     let sandbox = prepared.start(&["late".into()], &[], Input::Empty).expect("it starts");
     let mut kept = Kept::default();
     let ended = sandbox.wait(&mut kept).expect("it ends");
-    assert_eq!((ended.how, kept.output.finish().text.as_str()), (How::Exited(0), "late\n"));
-    // One that nobody starts goes away.
-    drop(Prepared::new(Spec::new("/bin/echo")).expect("the walls stand"));
+    assert_eq!((ended.exit, kept.output.finish().text.as_str()), (ExitReason::Exited(0), "late\n"));
+    // One that is never started is removed.
+    drop(PreparedSandbox::new(Spec::new("/bin/echo")).expect("the sandbox is set up"));
 }
 
 #[test]
-fn private_channels_come_in_order_wherever_they_were() {
+fn descriptors_are_passed_in_order() {
     use std::io::Write as _;
     let world = World::new();
-    // Low numbers are free again when the sandbox is built, as after other threads have closed something.
+    // Low descriptor numbers are free when the sandbox is set up, as after other threads have closed files.
     let low: Vec<_> = (0..8).map(|_| std::fs::File::open("/dev/null").expect("it opens")).collect();
     let pipes: Vec<_> = (b'a'..=b'h')
         .map(|letter| {
@@ -78,26 +78,26 @@ fn private_channels_come_in_order_wherever_they_were() {
     let mut spec = world.python("print(b''.join(os.read(number, 1) for number in range(3, 11)))");
     spec.descriptors = pipes;
     let (ended, output, error) = ran(spec);
-    assert_eq!(ended.expect("it starts").how, How::Exited(0), "{error}");
+    assert_eq!(ended.expect("it starts").exit, ExitReason::Exited(0), "{error}");
     assert_eq!(output, "b'abcdefgh'\n");
 }
 
 #[test]
-fn time_ends_politely_first() {
+fn a_timeout_sends_sigterm_first() {
     // Attack sandbox-E01.
     let world = World::new();
     let mut spec = world.python(
         "signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))\nprint('up', flush=True)\nsignal.pause()",
     );
-    // Long enough for Python to have started on any machine.
+    // Long enough for Python to start on any machine.
     spec.limits.time = Duration::from_secs(5);
     let (ended, output, error) = ran(spec);
-    assert_eq!(ended.expect("it starts").how, How::TimedOut(Some(3)), "{output}{error}");
+    assert_eq!(ended.expect("it starts").exit, ExitReason::TimedOut(Some(3)), "{output}{error}");
 }
 
 #[test]
-fn time_ends_everything() {
-    // Attack sandbox-E02: sessions, double forks and deaf processes.
+fn a_timeout_ends_the_whole_process_tree() {
+    // Attack sandbox-E02: sessions, double forks and processes that ignore SIGTERM.
     let world = World::new();
     let mut spec = world.python(
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -114,8 +114,8 @@ while True:
     spec.limits.time = Duration::from_millis(1500);
     spec.limits.grace = Duration::from_millis(300);
     let (ended, output, error) = ran(spec);
-    assert_eq!(ended.expect("it starts").how, How::TimedOut(None), "{output}{error}");
-    // The pipes have ended, so no process of the tree holds them any more.
+    assert_eq!(ended.expect("it starts").exit, ExitReason::TimedOut(None), "{output}{error}");
+    // The pipes are closed, so no process of the tree holds them.
 }
 
 #[test]
@@ -127,8 +127,8 @@ fn a_daemon_does_not_outlive_the_program() {
     spec.limits.time = Duration::from_mins(10);
     let (ended, output, _) = ran(spec);
     assert_eq!(
-        (ended.expect("it starts").how, output.as_str()),
-        (How::Exited(0), "main is done\n")
+        (ended.expect("it starts").exit, output.as_str()),
+        (ExitReason::Exited(0), "main is done\n")
     );
 }
 
@@ -141,11 +141,11 @@ fn a_run_can_be_cancelled() {
     let canceller = sandbox.canceller();
     std::thread::spawn(move || canceller.cancel());
     let ended = sandbox.wait(&mut Kept::default()).expect("it ends");
-    assert!(matches!(ended.how, How::Cancelled(None)), "{ended:?}");
+    assert!(matches!(ended.exit, ExitReason::Cancelled(None)), "{ended:?}");
 }
 
 #[test]
-fn a_second_order_leaves_no_grace() {
+fn a_kill_ends_the_grace_period() {
     let world = World::new();
     let mut spec = world.python(
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint('up', flush=True)\nwhile True:\n    signal.pause()",
@@ -155,14 +155,14 @@ fn a_second_order_leaves_no_grace() {
     let sandbox = Sandbox::spawn(spec).expect("it starts");
     let mut impatient = Impatient(sandbox.canceller());
     let ended = sandbox.wait(&mut impatient).expect("it ends");
-    assert_eq!(ended.how, How::Cancelled(None));
+    assert_eq!(ended.exit, ExitReason::Cancelled(None));
 }
 
-/// Asks a program to end as soon as it says something, and does not wait for it.
+/// Cancels and then kills a program at its first output.
 struct Impatient(prowess_sandbox::Canceller);
 
 impl prowess_sandbox::Observer for Impatient {
-    fn output(&mut self, _: prowess_sandbox::Stream, _: &[u8]) {
+    fn output(&mut self, _: prowess_sandbox::OutputStream, _: &[u8]) {
         self.0.cancel();
         self.0.kill();
     }
@@ -177,7 +177,7 @@ fn too_much_output_ends_the_run() {
     spec.limits.time = Duration::from_mins(10);
     let started = Instant::now();
     let (ended, output, _) = ran(spec);
-    assert_eq!(ended.expect("it starts").how, How::TooMuchOutput);
+    assert_eq!(ended.expect("it starts").exit, ExitReason::TooMuchOutput);
     assert!(output.contains("... [truncated "), "{output}");
     assert!(started.elapsed() < Duration::from_mins(10));
 }
@@ -191,8 +191,8 @@ fn nothing_is_left_behind() {
                 for _ in 0..25 {
                     let (ended, output, _) = ran(echo(&["x"]));
                     assert_eq!(
-                        (ended.expect("it starts").how, output.as_str()),
-                        (How::Exited(0), "x\n")
+                        (ended.expect("it starts").exit, output.as_str()),
+                        (ExitReason::Exited(0), "x\n")
                     );
                 }
             })
@@ -202,21 +202,21 @@ fn nothing_is_left_behind() {
         thread.join().expect("every run ends well");
     }
     let after = open_descriptors();
-    // The map of owners, the namespace of users and the empty network are made once and stay.
+    // The owner map, the user namespace and the empty network namespace are created once and kept.
     assert!(after <= before + 3, "{before} descriptors before, {after} after");
     assert_eq!(children(), Vec::<String>::new());
 }
 
-/// Not a test: run where nobody else has temporary files.
+/// A helper that is run where no other process has temporary files.
 #[test]
 #[ignore = "run by another test"]
 fn two_hundred_runs_at_once() {
     const RUNS: usize = 200;
     let world = World::new();
-    // Makes what is made once and stays.
+    // Creates what is created once and kept.
     assert_eq!(ran(limited(&world, 0)).1, "0\n");
     let before = (open_descriptors(), control_groups(), temporary_files());
-    // Nobody goes on before all of them run.
+    // All of them run at the same time.
     let barrier = std::sync::Arc::new(std::sync::Barrier::new(RUNS));
     let threads: Vec<_> = (0..RUNS)
         .map(|number| {
@@ -227,7 +227,7 @@ fn two_hundred_runs_at_once() {
                 let mut kept = Kept::default();
                 let ended = sandbox.expect("it starts").wait(&mut kept).expect("it ends");
                 let said = kept.output.finish().text;
-                assert_eq!((ended.how, said), (How::Exited(0), format!("{number}\n")));
+                assert_eq!((ended.exit, said), (ExitReason::Exited(0), format!("{number}\n")));
             })
         })
         .collect();
@@ -244,23 +244,23 @@ fn two_hundred_runs_at_once_leave_nothing_behind() {
     // No process, file, control group or descriptor.
     let own_world = "ulimit -n 8192\nmount -t tmpfs -o mode=1777 tmpfs /tmp";
     for user in ["0", "65534"] {
-        in_a_world_of_mounts(own_world, user, "running::two_hundred_runs_at_once");
+        in_mount_namespace(own_world, user, "running::two_hundred_runs_at_once");
     }
 }
 
-/// A run with everything that could stay behind: a group, a private folder, a folder that is made.
+/// A run with everything that could remain: a cgroup, a private folder, a created folder.
 fn limited(world: &World, number: usize) -> Spec {
     let mut spec = echo(&[&number.to_string()]);
     spec.limits.memory = Some(64 << 20);
     spec.limits.time = Duration::from_mins(5);
     spec.files = vec![prowess_sandbox::FileGrant {
         pattern: Some("*.md".to_owned()),
-        ..world.grant("ws", prowess_sandbox::Access::Write)
+        ..world.grant("ws", prowess_sandbox::FileAccess::Write)
     }];
     spec
 }
 
-/// Control groups of this process's runs, in all hierarchies.
+/// The cgroups of this process's runs, in all hierarchies.
 fn control_groups() -> Vec<std::path::PathBuf> {
     let own = format!("prowess-{}-", std::process::id());
     let mut found = Vec::new();
@@ -277,7 +277,7 @@ fn control_groups() -> Vec<std::path::PathBuf> {
     found
 }
 
-/// Everything in the folder for temporary files, and in its folders.
+/// Everything in the temporary folder and its folders.
 fn temporary_files() -> Vec<std::path::PathBuf> {
     let names = std::fs::read_dir(std::env::temp_dir()).expect("a folder").flatten();
     let mut found: Vec<_> = names.map(|entry| entry.path()).collect();
@@ -303,19 +303,19 @@ fn children() -> Vec<String> {
 }
 
 #[test]
-fn computing_is_limited() {
+fn cpu_time_is_limited() {
     // Attack sandbox-E10.
     let world = World::new();
     let mut spec = world.python("while True: pass");
     spec.limits.cpu = Some(Duration::from_secs(1));
     spec.limits.time = Duration::from_mins(10);
-    let how = ran(spec).0.expect("it starts").how;
-    assert!(matches!(how, How::Signalled(9 | 24)), "{how:?}");
+    let how = ran(spec).0.expect("it starts").exit;
+    assert!(matches!(how, ExitReason::Signalled(9 | 24)), "{how:?}");
 }
 
 #[test]
 fn orphans_are_reaped() {
-    // Attack sandbox-E13: many more processes than there may be at a time, none of which its parent waits for.
+    // Attack sandbox-E13: many more processes than the limit, none of which is reaped by its parent.
     let world = World::new();
     let mut spec = world.python(
         "for _ in range(300):
@@ -333,20 +333,20 @@ print('all gone')",
     spec.limits.time = Duration::from_mins(10);
     let (ended, output, error) = ran(spec);
     assert_eq!(
-        (ended.expect("it starts").how, output.as_str()),
-        (How::Exited(0), "all gone\n"),
+        (ended.expect("it starts").exit, output.as_str()),
+        (ExitReason::Exited(0), "all gone\n"),
         "{error}"
     );
 }
 
 #[test]
-fn a_program_that_stops_itself_ends_too() {
+fn a_stopped_program_is_ended() {
     // Attack sandbox-E16.
     let world = World::new();
     let mut spec = world.python("os.kill(os.getpid(), signal.SIGSTOP)");
     spec.limits.time = Duration::from_millis(500);
     spec.limits.grace = Duration::from_millis(200);
-    assert_eq!(ran(spec).0.expect("it starts").how, How::TimedOut(None));
+    assert_eq!(ran(spec).0.expect("it starts").exit, ExitReason::TimedOut(None));
 }
 
 #[test]
@@ -355,23 +355,26 @@ fn no_core_is_dumped() {
     let world = World::new();
     let payload = "import resource\nprint(resource.getrlimit(resource.RLIMIT_CORE))\nos.chdir(WS)\nsys.stdout.flush()\nos.abort()";
     let mut spec = world.python(payload);
-    spec.files = vec![world.grant("ws", prowess_sandbox::Access::Write)];
+    spec.files = vec![world.grant("ws", prowess_sandbox::FileAccess::Write)];
     let (ended, output, _) = ran(spec);
-    assert_eq!((ended.expect("it starts").how, output.as_str()), (How::Signalled(6), "(0, 0)\n"));
+    assert_eq!(
+        (ended.expect("it starts").exit, output.as_str()),
+        (ExitReason::Signalled(6), "(0, 0)\n")
+    );
     assert_eq!(std::fs::read_dir(world.path("ws")).expect("a folder").count(), 1);
 }
 
-/// Says when the first output comes.
+/// Reports the first output.
 struct Ready(std::sync::mpsc::Sender<()>);
 
 impl prowess_sandbox::Observer for Ready {
-    fn output(&mut self, _: prowess_sandbox::Stream, _: &[u8]) {
+    fn output(&mut self, _: prowess_sandbox::OutputStream, _: &[u8]) {
         let _ = self.0.send(());
     }
 }
 
 #[test]
-fn two_runs_do_not_meet() {
+fn runs_are_isolated_from_each_other() {
     // Attacks sandbox-D13, sandbox-G08.
     let world = World::new();
     let first = world.python(
@@ -396,12 +399,12 @@ print(libc.shmget(4711, 4096, 0) < 0, len([name for name in os.listdir('/proc') 
 }
 
 #[test]
-fn a_machine_that_was_looked_at_before_runs_the_same() {
+fn warming_up_does_not_change_runs() {
     prowess_sandbox::warm_up();
-    // Once while the thread may still be looking, once when it is done.
+    // Once while the thread may still be working, once after it is done.
     for _ in 0..2 {
         let (ended, output, _) = ran(echo(&["same"]));
-        assert_eq!(ended.expect("it starts").how, How::Exited(0));
+        assert_eq!(ended.expect("it starts").exit, ExitReason::Exited(0));
         assert_eq!(output, "same\n");
     }
 }

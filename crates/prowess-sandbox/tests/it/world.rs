@@ -1,15 +1,17 @@
-//! A host with secrets, and programs that try to get at them.
+//! A host with secrets, and programs that try to read them.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use prowess_sandbox::{Access, Capture, Ended, Error, FileGrant, Observer, Spec, Stream, run};
+use prowess_sandbox::{
+    Capture, FileAccess, FileGrant, Observer, OutputStream, SandboxError, SandboxOutcome, Spec, run,
+};
 
-/// Folders of the host: `ws` is granted for writing in most cases, `ro` for reading, `sec` never.
+/// Folders of the host: `ws` is usually granted for writing, `ro` for reading, `sec` never.
 pub(crate) struct World {
     root: tempfile::TempDir,
-    /// A port of 127.0.0.77 where somebody outside listens.
+    /// A port of 127.0.0.77 with a listener outside the sandbox.
     pub(crate) canary: u16,
 }
 
@@ -31,7 +33,7 @@ impl World {
         if name.is_empty() { root } else { root.join(name) }
     }
 
-    pub(crate) fn grant(&self, name: &str, access: Access) -> FileGrant {
+    pub(crate) fn grant(&self, name: &str, access: FileAccess) -> FileGrant {
         FileGrant { path: self.path(name), access, pattern: None, create: false }
     }
 
@@ -58,7 +60,7 @@ impl World {
         found
     }
 
-    /// A Python program with the world's paths as variables and `attempt(name, function)`, which prints what came of it.
+    /// A Python program with the world's paths as variables and `attempt(name, function)`, which prints the result.
     pub(crate) fn python(&self, payload: &str) -> Spec {
         let root = self.path("");
         let text = format!(
@@ -74,7 +76,7 @@ impl World {
     }
 }
 
-/// Python with its library.
+/// Python with its standard library.
 pub(crate) fn python() -> Spec {
     let mut spec = Spec::new("/usr/bin/python3");
     let library = fs::read_dir("/usr/lib")
@@ -88,7 +90,7 @@ pub(crate) fn python() -> Spec {
         })
         .filter(|path| path.join("os.py").is_file());
     spec.support = library.collect();
-    assert!(!spec.support.is_empty(), "Python is needed to try the walls");
+    assert!(!spec.support.is_empty(), "Python is needed to test the sandbox");
     spec
 }
 
@@ -126,10 +128,10 @@ pub(crate) struct Kept {
 }
 
 impl Observer for Kept {
-    fn output(&mut self, stream: Stream, bytes: &[u8]) {
+    fn output(&mut self, stream: OutputStream, bytes: &[u8]) {
         match stream {
-            Stream::Output => self.output.push(bytes),
-            Stream::Error => self.error.push(bytes),
+            OutputStream::Output => self.output.push(bytes),
+            OutputStream::Error => self.error.push(bytes),
         }
     }
 
@@ -138,8 +140,8 @@ impl Observer for Kept {
     }
 }
 
-/// How it ended, and what it said on both streams.
-pub(crate) fn ran(spec: Spec) -> (Result<Ended, Error>, String, String) {
+/// Runs a program and returns its outcome and both streams.
+pub(crate) fn ran(spec: Spec) -> (Result<SandboxOutcome, SandboxError>, String, String) {
     let mut kept = Kept::default();
     let ended = run(spec, &mut kept);
     (ended, kept.output.finish().text, kept.error.finish().text)

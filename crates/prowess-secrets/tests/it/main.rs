@@ -1,4 +1,4 @@
-//! Secrets in streams.
+//! Placeholders for secrets, and secrets replaced in streams.
 
 mod placeholders;
 mod replacing;

@@ -1,4 +1,4 @@
-//! Placeholders: the shape of a secret without the secret.
+//! Placeholders have the shape of a secret and none of its characters.
 
 use prowess_secrets::{Placeholder, PlaceholderError, Secret};
 
@@ -12,7 +12,7 @@ fn placeholder(value: &str) -> Result<String, PlaceholderError> {
 }
 
 #[test]
-fn a_placeholder_has_the_shape_and_nothing_else_of_the_value() {
+fn a_placeholder_keeps_the_shape_of_the_value_only() {
     let value = "ghp_AbcDef012-xyz";
     let made = placeholder(value).expect("it is long enough");
     let shape = |text: &str| -> String {
@@ -28,15 +28,15 @@ fn a_placeholder_has_the_shape_and_nothing_else_of_the_value() {
     assert!(!made.starts_with("ghp"), "{made}");
     let hexadecimal = placeholder("00ff17aa93bc").expect("it is long enough");
     assert!(hexadecimal.bytes().all(|byte| byte.is_ascii_hexdigit()), "{hexadecimal}");
-    assert_eq!(placeholder("  0123456789\n").expect("blanks don't count").len(), 10);
+    assert_eq!(placeholder("  0123456789\n").expect("white space is ignored").len(), 10);
 }
 
 #[test]
-fn some_values_can_have_no_placeholder() {
+fn unsuitable_values_get_no_placeholder() {
     for (value, expected) in [
         ("", PlaceholderError::Short),
         ("abcdefg-------", PlaceholderError::Short),
-        ("two words are no header", PlaceholderError::Character),
+        ("two words with spaces", PlaceholderError::Character),
         ("line\nbreak-in-the-middle", PlaceholderError::Character),
         ("pässwörd-with-umlauts", PlaceholderError::Character),
         (&"x".repeat(20_000), PlaceholderError::Long),

@@ -1,20 +1,20 @@
-//! Marks in the place of secrets, however they are spelled and cut.
+//! Secrets are replaced in every encoding and across chunk boundaries.
 
 use proptest::prelude::*;
-use prowess_secrets::{LONGEST, Placeholder, Replacer, Secret};
+use prowess_secrets::{MAX_SECRET_BYTES, Placeholder, Replacer, Secret};
 
-fn marks(value: &str) -> Replacer {
-    Replacer::marks(&[Secret::new("KEY", value)])
+fn redacting(value: &str) -> Replacer {
+    Replacer::redacting(&[Secret::new("KEY", value)])
 }
 
-/// The one way most tests take: what is left of a text when a value is kept out of it.
+/// Checks a text after a value was redacted.
 fn check(value: &str, text: &str, expected: &str) {
-    assert_eq!(marks(value).text(text), expected, "{value:?} in {text:?}");
+    assert_eq!(redacting(value).text(text), expected, "{value:?} in {text:?}");
 }
 
 #[test]
-fn usual_spellings_are_found() {
-    // Attack sandbox-F05. Each spelling was made with another program: base64, xxd, Python, JavaScript.
+fn common_encodings_are_found() {
+    // Attack sandbox-F05. Each encoding was created with another program: base64, xxd, Python, JavaScript.
     let key = "s3cr3t/+value?";
     for (text, expected) in [
         ("s3cr3t/+value?", "[redacted: KEY]"),
@@ -54,30 +54,30 @@ fn usual_spellings_are_found() {
         r"\u006b\u0065\u0079\u002d\ud83d\udd11\u002d\u0078",
         "[redacted: KEY]",
     );
-    check("with blank", "?q=with+blank", "?q=[redacted: KEY]");
+    check("with space", "?q=with+space", "?q=[redacted: KEY]");
 }
 
 #[test]
-fn blanks_around_a_value_are_not_part_of_it() {
+fn surrounding_white_space_is_not_part_of_a_value() {
     check(" s3cr3t-value\n", "<s3cr3t-value>", "<[redacted: KEY]>");
 }
 
 #[test]
-fn short_values_are_left_alone() {
+fn short_values_are_not_replaced() {
     check("short", "a short one", "a short one");
     check("longer", "a longer one", "a [redacted: KEY] one");
-    assert!(marks("short").is_empty());
+    assert!(redacting("short").is_empty());
 }
 
 #[test]
-fn the_longest_secret_wins_where_one_begins_with_another() {
-    let both = Replacer::marks(&[Secret::new("A", "abcdef"), Secret::new("B", "abcdefgh")]);
+fn the_longest_secret_wins_if_one_is_a_prefix_of_another() {
+    let both = Replacer::redacting(&[Secret::new("A", "abcdef"), Secret::new("B", "abcdefgh")]);
     assert_eq!(both.text("abcdef abcdefgh abcdefg"), "[redacted: A] [redacted: B] [redacted: A]g");
 }
 
 #[test]
-fn only_what_may_be_a_secret_is_held_back() {
-    let mut stream = marks("s3cr3t-value").stream();
+fn only_possible_prefixes_are_held_back() {
+    let mut stream = redacting("s3cr3t-value").stream();
     assert_eq!(stream.push(b"ready\n").as_ref(), b"ready\n");
     assert_eq!(stream.push(b"is s3cr").as_ref(), b"is ");
     assert_eq!(stream.push(b"ap").as_ref(), b"s3crap");
@@ -86,49 +86,52 @@ fn only_what_may_be_a_secret_is_held_back() {
 }
 
 #[test]
-fn what_is_held_back_is_bounded() {
+fn the_held_back_bytes_are_bounded() {
     // A value that repeats itself may begin at every byte of the stream.
     let value = "a".repeat(200);
-    let mut stream = marks(&value).stream();
+    let mut stream = redacting(&value).stream();
     let mut length = 0;
     for _ in 0..1000 {
         length += stream.push(b"aaaaaaa").len();
-        // JSON with every character escaped is the longest spelling of such a value.
+        // JSON with every character escaped is the longest encoding of such a value.
         assert!(stream.held() < 1200);
     }
-    let text = marks(&value).bytes(&[b'a'; 7000]).len();
+    let text = redacting(&value).bytes(&[b'a'; 7000]).len();
     assert_eq!(length + stream.finish().len(), text);
 }
 
 #[test]
-fn the_longest_secret_can_be_looked_for() {
-    let value: String = (b'a'..=b'y').map(char::from).cycle().take(LONGEST).collect();
+fn the_longest_allowed_secret_is_found() {
+    let value: String = (b'a'..=b'y').map(char::from).cycle().take(MAX_SECRET_BYTES).collect();
     let text = format!("<{value}>");
     check(&value, &text, "<[redacted: KEY]>");
 }
 
 #[test]
-fn nobody_reads_a_secret_by_accident() {
+fn debug_output_contains_no_secret() {
     let secret = Secret::new("KEY", "s3cr3t-value");
-    let shown =
-        format!("{secret:?} {:?} {:?}", marks("s3cr3t-value"), marks("s3cr3t-value").stream());
+    let shown = format!(
+        "{secret:?} {:?} {:?}",
+        redacting("s3cr3t-value"),
+        redacting("s3cr3t-value").stream()
+    );
     assert!(!shown.contains("s3cr"), "{shown}");
 }
 
-/// Values over few characters, so that beginnings overlap and secrets contain each other.
+/// Values over few characters, so that prefixes overlap and secrets contain each other.
 fn values() -> impl Strategy<Value = Vec<String>> {
     prop::collection::vec("[ab/]{6,9}", 1..3)
 }
 
 proptest! {
-    /// The law: for any cut of a stream the result is that of the whole.
+    /// The result for a stream in chunks is that of the complete text.
     #[test]
-    fn cuts_make_no_difference(
+    fn chunk_boundaries_make_no_difference(
         values in values(),
         pieces in prop::collection::vec("[ab/%2F6]{0,12}|[ab/]{0,20}", 0..12),
     ) {
         let secrets: Vec<Secret> = values.iter().map(|value| Secret::new("KEY", value)).collect();
-        let replacer = Replacer::marks(&secrets);
+        let replacer = Replacer::redacting(&secrets);
         let whole = pieces.concat();
         let mut stream = replacer.stream();
         let mut cut = Vec::new();
@@ -139,12 +142,12 @@ proptest! {
         prop_assert_eq!(String::from_utf8_lossy(&cut), replacer.text(&whole));
     }
 
-    /// Nothing else is lost: marks turned back into the value give the stream again.
+    /// Replacing the marks with the value restores the stream.
     #[test]
     fn nothing_but_the_secret_changes(before in ".{0,40}", between in ".{0,40}", cut in 0..200_usize) {
         let value = "\u{1}s3cr3t\u{2}";
         let whole = format!("{before}{value}{between}{value}");
-        let mut stream = marks(value).stream();
+        let mut stream = redacting(value).stream();
         let (one, other) = whole.as_bytes().split_at(cut.min(whole.len()));
         let mut out = stream.push(one).into_owned();
         out.extend_from_slice(&stream.push(other));
@@ -154,21 +157,21 @@ proptest! {
         prop_assert_eq!(out.replace("[redacted: KEY]", value), whole);
     }
 
-    /// On the way back from a server a stream keeps its length, whatever surrounds the secret.
+    /// Responses of a server keep their length, whatever surrounds the secret.
     #[test]
-    fn swapping_keeps_the_length(value in "[a-zA-Z0-9_.+/=-]{12,40}", around in "[a-z]{0,5}", seed: u8) {
+    fn substitution_keeps_the_length(value in "[a-zA-Z0-9_.+/=-]{12,40}", around in "[a-z]{0,5}", seed: u8) {
         let mut next = seed;
         let random = || { next = next.wrapping_mul(5).wrapping_add(17); next };
         let Ok(placeholder) = Placeholder::new(&Secret::new("KEY", &value), random) else {
             return Ok(());
         };
         prop_assume!(placeholder.text() != value);
-        let swaps = Replacer::swaps(std::slice::from_ref(&placeholder));
+        let replacer = Replacer::substituting(std::slice::from_ref(&placeholder));
         let text = format!("{around}{value}{around}");
-        prop_assert_eq!(swaps.text(&text).len(), text.len());
-        prop_assert!(!swaps.text(&text).contains(&value));
+        prop_assert_eq!(replacer.text(&text).len(), text.len());
+        prop_assert!(!replacer.text(&text).contains(&value));
         let hex = text.bytes().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
-        prop_assert_eq!(swaps.text(&hex).len(), hex.len());
-        prop_assert!(swaps.text(&hex) != hex);
+        prop_assert_eq!(replacer.text(&hex).len(), hex.len());
+        prop_assert!(replacer.text(&hex) != hex);
     }
 }

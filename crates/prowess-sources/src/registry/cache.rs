@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use prowess_files::whole::{self, WriteOptions};
+use prowess_files::atomic::{self, WriteOptions};
 use prowess_package::digest::Sha256Digest;
 
 /// The first line of each file. Another one is a file of another version, and is not read.
@@ -50,7 +50,7 @@ impl Cache {
             let etag = etag.filter(|etag| !etag.contains('\n')).unwrap_or_default();
             let head = format!("{HEADER}\n{address}\n{etag}\n");
             // Others that read meanwhile see the old file or the new one.
-            whole::write(&path, &[head.as_bytes(), body].concat(), WriteOptions::CACHE)
+            atomic::write(&path, &[head.as_bytes(), body].concat(), WriteOptions::CACHE)
         };
         let _ = write();
     }

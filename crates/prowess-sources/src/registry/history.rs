@@ -3,7 +3,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use prowess_registry_protocol::{Head, Index};
+use prowess_registry_protocol::{IndexHeader, RegistryIndex};
 
 /// Why an index is not believed.
 #[derive(Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(super) enum Doubt {
 }
 
 /// Compares an index with the last one that was believed.
-pub(super) fn compare(before: &Index, now: &Index) -> Result<(), Doubt> {
+pub(super) fn compare(before: &RegistryIndex, now: &RegistryIndex) -> Result<(), Doubt> {
     for line in &before.lines {
         let version = &line.version;
         let Some(same) = now.lines.iter().find(|other| other.version == *version) else {
@@ -49,7 +49,7 @@ pub(super) fn compare(before: &Index, now: &Index) -> Result<(), Doubt> {
 }
 
 /// Whether an index that was just asked for is still meant to be believed.
-pub(super) fn fresh(head: Option<&Head>, now: SystemTime) -> Result<(), Doubt> {
+pub(super) fn fresh(head: Option<&IndexHeader>, now: SystemTime) -> Result<(), Doubt> {
     let Some(expires) = head.and_then(|head| head.expires) else { return Ok(()) };
     let end = UNIX_EPOCH.checked_add(Duration::from_secs(expires));
     match end {
@@ -70,7 +70,7 @@ pub(super) fn fresh(head: Option<&Head>, now: SystemTime) -> Result<(), Doubt> {
 mod tests {
     use super::*;
 
-    fn index(head: &str, lines: &[&str]) -> Index {
+    fn index(head: &str, lines: &[&str]) -> RegistryIndex {
         let lines: Vec<String> = lines
             .iter()
             .map(|line| {
@@ -85,7 +85,7 @@ mod tests {
             })
             .collect();
         let text = format!("{head}\n{}\n", lines.join("\n"));
-        Index::read(text.as_bytes(), "acme/greet").expect("an index")
+        RegistryIndex::read(text.as_bytes(), "acme/greet").expect("an index")
     }
 
     fn numbered(sequence: u64) -> String {
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn an_index_that_nobody_renews_is_not_believed_for_ever() {
         // Attack registry-C17, the freeze.
-        let head = Head { sequence: 1, expires: Some(1_000_000) };
+        let head = IndexHeader { sequence: 1, expires: Some(1_000_000) };
         let at = |seconds| fresh(Some(&head), UNIX_EPOCH + Duration::from_secs(seconds));
         assert_eq!(at(1_000_000), Ok(()));
         assert_eq!(

@@ -265,7 +265,9 @@ fn registry(
                 for entry in list {
                     let namespace = string(&place, entry)?.parse();
                     namespaces.push(namespace.map_err(
-                        |error: prowess_package::name::NameError| format!("`{place}`: {error}"),
+                        |error: prowess_package::name::SkillNameError| {
+                            format!("`{place}`: {error}")
+                        },
                     )?);
                 }
             }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use insta::assert_snapshot;
-use prowess_package::limits::Limits;
+use prowess_package::limits::PackageLimits;
 use prowess_sources::Sources;
 use prowess_store::reference::Reference;
 use prowess_store::source::{Pinned, Source as _};
@@ -17,7 +17,7 @@ use super::{manifest, only, options, shown, told};
 fn show(server: &ScriptedProvider, path: &str) -> String {
     let home = TempDir::new().expect("a folder");
     let mut options = options(home.path(), &Arc::default());
-    options.limits = Limits { archive_bytes: 4096, ..Limits::PACKAGE };
+    options.limits = PackageLimits { archive_bytes: 4096, ..PackageLimits::PACKAGE };
     let reference = Reference::Address(format!("{}{path}", server.url()));
     shown(&Sources::new(options), &reference, &[(server.url(), "URL")])
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use insta::assert_snapshot;
 use prowess_package::digest::Sha256Digest;
-use prowess_package::limits::Limits;
+use prowess_package::limits::PackageLimits;
 use prowess_package::pack::pack;
 use prowess_package::tree::{Tree, TreeFile};
 use prowess_sources::Sources;
@@ -47,7 +47,7 @@ fn the_newest_shape_comes_first() {
     let one = manifest("one");
     let path = "SKILL.md".parse().expect("a path");
     let file = TreeFile { bytes: manifest("two").into_bytes(), executable: false };
-    let two = pack(&Tree::from_files([(path, file)], &Limits::PACKAGE).expect("a skill"));
+    let two = pack(&Tree::from_files([(path, file)], &PackageLimits::PACKAGE).expect("a skill"));
     let script = || {
         Script::new([])
             .page(

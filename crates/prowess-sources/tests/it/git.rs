@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use insta::assert_snapshot;
-use prowess_package::limits::Limits;
+use prowess_package::limits::PackageLimits;
 use prowess_sources::{GitBounds, Progress, SourceOptions, Sources};
 use prowess_store::reference::{GitReference, Reference};
 use prowess_store::source::{Pinned, Source as _, SourceErrorKind};
@@ -312,12 +312,12 @@ fn what_is_too_large_is_refused() {
         let Pinned::Git { commit, .. } = only(&repository.sources(), &reference) else { panic!() };
         shown(sources, &reference, &[(&repository.url(), "URL"), (&commit[..12], "COMMIT")])
     };
-    let small_files = Limits { file_bytes: 1 << 20, ..Limits::PACKAGE };
+    let small_files = PackageLimits { file_bytes: 1 << 20, ..PackageLimits::PACKAGE };
     assert_snapshot!(show(&repository.with(|options| options.limits = small_files)), @"
     one from URL#COMMIT
       Unusable: `URL#COMMIT`: it has more than 2000 files, 50 MiB, or 1 MiB in one file
     ");
-    let few_files = Limits { entries: 1, ..Limits::PACKAGE };
+    let few_files = PackageLimits { entries: 1, ..PackageLimits::PACKAGE };
     assert_snapshot!(show(&repository.with(|options| options.limits = few_files)), @"
     one from URL#COMMIT
       Unusable: `URL#COMMIT`: it has more than 1 files, 50 MiB, or 10 MiB in one file

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use prowess_sources::{Registries, Sources};
-use prowess_store::install::{InstallError, Installer, Wish};
-use prowess_store::review::Leave;
+use prowess_store::install::{InstallError, Installer, SkillRequirement};
+use prowess_store::review::InstallPermissions;
 use prowess_store::store::Store;
 use prowess_testkit::{Published, TestRegistry};
 use prowess_trust::{Timestamp, TrustStore};
@@ -44,20 +44,24 @@ impl Machine {
             catalogue: Some(&sources),
             trust: &TrustStore::empty(),
             now: Timestamp::from_unix(1_790_000_000),
-            leave: Leave { experimental: true, unsigned: false, replace_owner: false },
+            permissions: InstallPermissions {
+                experimental: true,
+                unsigned: false,
+                replace_owner: false,
+            },
             min_age: None,
         })
     }
 
     fn install(&self, text: &str) -> Result<Vec<String>, InstallError> {
-        let wish = Wish {
+        let requirement = SkillRequirement {
             reference: reference(text),
             only: BTreeSet::new(),
             chosen: None,
             origin: "the command line".to_owned(),
         };
         self.with(|installer| {
-            let applied = installer.apply(installer.plan(&[wish])?)?;
+            let applied = installer.store.apply(&installer.plan(&[requirement])?)?;
             let lines = applied.installed.iter();
             Ok(lines.map(|(name, version, _)| format!("{name} {version}")).collect())
         })

@@ -10,10 +10,10 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use prowess_package::limits::Limits;
+use prowess_package::limits::PackageLimits;
 use prowess_sources::{GitBounds, Progress, Prompts, Registries, SourceOptions, Sources};
-use prowess_store::reference::{Here, Reference, Slash};
-use prowess_store::source::{Fetched, Offers, Pinned, Source as _, SourceError};
+use prowess_store::reference::{PathKind, Reference, SlashMeaning};
+use prowess_store::source::{FetchedFiles, Offers, Pinned, Source as _, SourceError};
 
 /// A `SKILL.md` of this name.
 pub(crate) fn manifest(name: &str) -> String {
@@ -31,7 +31,7 @@ pub(crate) fn options(home: &Path, pauses: &Arc<Mutex<Vec<Duration>>>) -> Source
             ("GIT_CONFIG_NOSYSTEM".to_owned(), "1".to_owned()),
         ],
         current_folder: home.to_owned(),
-        limits: Limits::PACKAGE,
+        limits: PackageLimits::PACKAGE,
         git: GitBounds::USUAL,
         registries: Registries::default(),
         cache_folder: None,
@@ -49,7 +49,7 @@ pub(crate) fn sources(home: &Path) -> Sources {
 
 /// What a word on the command line means.
 pub(crate) fn reference(text: &str) -> Reference {
-    Reference::parse(text, Slash::Registry, |_| Here::Nothing)
+    Reference::parse(text, SlashMeaning::Registry, |_| PathKind::Nothing)
         .unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn shown(sources: &Sources, reference: &Reference, replaced: &[(&str,
                 lines.push(format!("{} from {}", offer.name, offer.pinned));
                 match sources.fetch(&offer.name, &offer.pinned) {
                     Err(error) => lines.push(format!("  {}", told(&error))),
-                    Ok(Fetched { tree, notes: more }) => {
+                    Ok(FetchedFiles { tree, notes: more }) => {
                         let files = tree.files().map(|(path, file)| {
                             let mark = if file.executable { "*" } else { "" };
                             format!("{path}{mark}")

@@ -4,11 +4,13 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use insta::assert_snapshot;
-use prowess_package::limits::Limits;
+use prowess_package::limits::PackageLimits;
 use prowess_package::pack::pack;
 use prowess_package::path::PackagePath;
 use prowess_package::tree::{Tree, TreeFile};
-use prowess_resolve::{Limits as Work, MemoryIndex, Options, Package, Range, Request, resolve};
+use prowess_resolve::{
+    MemoryIndex, Package, Range, ResolveLimits, ResolveOptions, ResolveRequest, resolve,
+};
 use prowess_sources::{Registries, SourceOptions, Sources};
 use prowess_store::source::{Catalogue as _, Pinned, Source as _, SourceErrorKind};
 use prowess_testkit::{Published, Reply, Script, ScriptedProvider, TestRegistry};
@@ -22,7 +24,7 @@ fn archive(name: &str, version: &str) -> Vec<u8> {
     let bytes =
         format!("---\nname: {name}\nversion: {version}\ndescription: A test.\n---\n\nBody.\n");
     let file = TreeFile { bytes: bytes.into_bytes(), executable: false };
-    pack(&Tree::from_files([(path, file)], &Limits::PACKAGE).expect("a skill"))
+    pack(&Tree::from_files([(path, file)], &PackageLimits::PACKAGE).expect("a skill"))
 }
 
 pub(super) fn published(namespace: &str, name: &str, version: &str) -> Published {
@@ -139,13 +141,14 @@ fn a_private_namespace_is_never_asked_for_in_public() {
             index.add(package.clone(), release);
         }
     }
-    let request = Request {
+    let request = ResolveRequest {
         package: mail.clone(),
         range: Range::any(),
         origin: "the test".to_owned(),
         allow_experimental: false,
     };
-    let options = Options { locked: &[], published_until: None, limits: Work::USUAL };
+    let options =
+        ResolveOptions { locked: &[], published_until: None, limits: ResolveLimits::USUAL };
     let resolution = resolve(&index, &[request], &options).expect("a resolution");
     let chosen: Vec<String> = resolution
         .skills

@@ -27,7 +27,7 @@ fn every_row_of_the_table_has_its_columns_and_says_what_may_be_said() {
         assert!(agent.user.is_none_or(is_home), "{}", agent.id);
         // What is claimed about links has a source.
         let claims = [agent.links.project, agent.links.user];
-        let says = claims.iter().any(|seen| *seen != Seen::Unknown);
+        let says = claims.iter().any(|seen| *seen != LinkSupport::Unknown);
         assert_eq!(says, agent.links.source.is_some(), "{}", agent.id);
         assert_eq!(by_id(agent.id), Some(agent));
     }

@@ -7,7 +7,7 @@ use super::*;
 
 /// Holds a manifest against skills (name, version, further lines of front matter): one line per skill and finding.
 fn shown(text: &str, skills: &[(&str, &str, &str)]) -> String {
-    let present: BTreeMap<&str, Present> = skills
+    let present: BTreeMap<&str, InstalledVersion> = skills
         .iter()
         .map(|(name, version, more)| {
             let version_line = match *version {
@@ -16,8 +16,8 @@ fn shown(text: &str, skills: &[(&str, &str, &str)]) -> String {
             };
             let text =
                 format!("---\nname: {name}\ndescription: D\n{version_line}{more}---\n\n# S\n");
-            let described = describe_installed(text.as_bytes(), name, None).expect("a skill");
-            let present = Present {
+            let described = parse_installed_metadata(text.as_bytes(), name, None).expect("a skill");
+            let present = InstalledVersion {
                 directory: PathBuf::from("/skills").join(name),
                 version: described.declares_version.then(|| described.version.to_string()),
                 requirements: described.skill.requirements,

@@ -8,7 +8,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use prowess_files::whole::{self, WriteOptions};
+use prowess_files::atomic::{self, WriteOptions};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -128,7 +128,7 @@ impl Cache {
         let text = format!("{}\n{body}", header(&self.stamp, &body));
         let write = || -> std::io::Result<()> {
             fs::create_dir_all(&self.folder)?;
-            whole::write(&self.folder.join(FILE_NAME), text.as_bytes(), WriteOptions::CACHE)
+            atomic::write(&self.folder.join(FILE_NAME), text.as_bytes(), WriteOptions::CACHE)
         };
         // Without a cache everything is as right as with it, and a full disk is reported by whoever needs it.
         let _ = write();

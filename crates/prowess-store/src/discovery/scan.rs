@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use prowess_format::document::MAX_FILE_BYTES;
 
 use super::cache::{Cache, Identity};
-use super::{DiscoverOptions, Found, Memory, Note, Summary, folder_name};
+use super::{DiscoverOptions, DiscoveryNote, FoundSkill, ScanCache, Summary, folder_name};
 
 /// Folders below a root, itself not counted. The client guide of the open standard advises 4 to 6, and skills of one
 /// that has deeper ones would not be seen by the others.
@@ -25,8 +25,8 @@ pub(crate) const SPELLINGS: &[&str] =
 /// What was found in one root.
 #[derive(Debug, Default)]
 pub(crate) struct Scanned {
-    pub(crate) skills: Vec<Found>,
-    pub(crate) notes: Vec<Note>,
+    pub(crate) skills: Vec<FoundSkill>,
+    pub(crate) notes: Vec<DiscoveryNote>,
 }
 
 /// Reads skills, each file once while it does not change.
@@ -50,8 +50,8 @@ struct Folder {
 impl Scanner {
     pub(crate) fn new(options: &DiscoverOptions<'_>) -> Self {
         let cache = match options.memory {
-            Memory::None => None,
-            Memory::Kept { stamp } => Some(Cache::read(&options.places.cache, stamp)),
+            ScanCache::None => None,
+            ScanCache::Kept { stamp } => Some(Cache::read(&options.places.cache, stamp)),
         };
         Self { cache, now: options.now }
     }
@@ -159,7 +159,7 @@ impl Scanner {
     }
 
     /// The skill of a folder, where its main file is in it.
-    fn skill(&mut self, folder: &Folder, scanned: &mut Scanned) -> Option<Found> {
+    fn skill(&mut self, folder: &Folder, scanned: &mut Scanned) -> Option<FoundSkill> {
         let (file, data) = match main_file(&folder.real) {
             Ok(found) => found?,
             Err(error) => {
@@ -174,7 +174,7 @@ impl Scanner {
             self.summary(&file, &data)
         };
         let name = summary.name.clone().filter(|name| !name.is_empty()).unwrap_or(directory);
-        Some(Found {
+        Some(FoundSkill {
             name,
             directory: folder.shown.clone(),
             real: folder.real.clone(),
@@ -206,7 +206,7 @@ impl Scanner {
 
 impl Scanned {
     fn note(&mut self, path: &Path, why: String) {
-        self.notes.push(Note { path: path.to_owned(), why });
+        self.notes.push(DiscoveryNote { path: path.to_owned(), why });
     }
 }
 

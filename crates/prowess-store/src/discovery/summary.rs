@@ -86,7 +86,7 @@ impl Summary {
             message: found.message.clone(),
             help: found.help.clone(),
         });
-        let text = |declared: &prowess_format::skill::Text| {
+        let text = |declared: &prowess_format::skill::OptionalText| {
             declared.as_ref().map(|declared| declared.value.clone())
         };
         Self {

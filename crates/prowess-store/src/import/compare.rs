@@ -33,14 +33,14 @@ impl ImportedHash {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prowess_package::limits::Limits;
+    use prowess_package::limits::PackageLimits;
     use prowess_package::tree::TreeFile;
 
     #[test]
     fn hashes_of_other_tools_are_made_anew() {
         let file = TreeFile { bytes: b"---\nname: a\n---\n".to_vec(), executable: false };
         let path = "SKILL.md".parse().expect("a path");
-        let tree = Tree::from_files([(path, file)], &Limits::PACKAGE).expect("a tree");
+        let tree = Tree::from_files([(path, file)], &PackageLimits::PACKAGE).expect("a tree");
         let served = Pinned::WellKnown {
             base: "https://a.example".to_owned(),
             url: "https://a.example/x".to_owned(),

@@ -2,20 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use prowess_package::digest::content_digest;
 use prowess_package::name::SkillName;
 use semver::Version;
 
-use super::{InstallError, Installer, Plan, Step, parse_lock};
-use crate::lock::{Lock, Locked, MOST_BYTES};
-use crate::review::{Modesty, Question};
+use super::{InstallError, InstallPlan, InstallStep, parse_lock, read_lock_file};
+use crate::commit::Changes;
+use crate::lock::{LockEntry, LockFile, MOST_BYTES};
+use crate::review::{LowerClaim, Question};
 use crate::stage::Stage;
 use crate::store::Store;
-use crate::switch::Changes;
 
 /// What has changed.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Applied {
+pub struct AppliedChanges {
     /// Skills that were installed, with the versions they replace.
     pub installed: Vec<(SkillName, Version, Option<Version>)>,
     /// Skills that were taken away.
@@ -30,52 +29,52 @@ struct Removal {
     /// The lock file, as it was read.
     before: Option<Vec<u8>>,
     /// What it will say.
-    lock: Lock,
+    lock: LockFile,
 }
 
-impl Installer<'_> {
+impl Store {
     /// Installs what a plan says, all of it or nothing. The user has agreed to every question of every step.
     ///
     /// A refusal is no question: a plan that has one is not applied, whoever asks for it.
-    pub fn apply(&self, plan: Plan) -> Result<Applied, InstallError> {
-        if let Some(refused) = plan.steps.iter().find_map(Step::refused) {
+    pub fn apply(&self, plan: &InstallPlan) -> Result<AppliedChanges, InstallError> {
+        if let Some(refused) = plan.steps.iter().find_map(InstallStep::refused) {
             return Err(refused);
         }
-        if !plan.left_out.is_empty() {
-            return Err(InstallError::LeftOut(plan.left_out));
+        if !plan.unavailable.is_empty() {
+            return Err(InstallError::Unavailable(plan.unavailable.clone()));
         }
         if plan.steps.is_empty() {
-            return Ok(Applied::default());
+            return Ok(AppliedChanges::default());
         }
-        let Plan { steps, before, mut lock, .. } = plan;
-        let mut stage = self.store.stage()?;
+        let InstallPlan { steps, before, lock, .. } = plan;
+        let mut lock = lock.clone();
+        let mut stage = self.stage()?;
         let mut install = Vec::with_capacity(steps.len());
-        let mut applied = Applied::default();
+        let mut applied = AppliedChanges::default();
         let mut agreed = Vec::new();
         // Who puts back what a lock file says changes nothing of it, not even how it is written.
         let is_kept = steps.iter().all(|step| step.is_restored);
         for step in steps {
-            let Step { described, replaces, review, mut entry, is_restored, demands, tree, .. } =
-                step;
-            let name = described.name;
-            if !is_restored {
-                entry.approved = approved(&entry, &review.questions);
+            let (name, mut entry) = (step.name().clone(), step.entry.clone());
+            if !step.is_restored {
+                entry.approved = approved(&entry, &step.review.questions);
             }
-            agreed.extend(demands);
-            install.push(stage.copy(&tree, name.clone(), Some(entry.version.to_string()))?);
-            applied.installed.push((name.clone(), entry.version.clone(), replaces));
+            agreed.extend(step.demands.iter().cloned());
+            install.push(stage.copy(&step.tree, name.clone(), Some(entry.version.to_string()))?);
+            let replaced = step.replaces.clone();
+            applied.installed.push((name.clone(), entry.version.clone(), replaced));
             lock.skills.insert(name, entry);
         }
-        let text = match &before {
+        let text = match before {
             Some(before) if is_kept => before.clone(),
             _ => {
                 self.settle_dependencies(&mut lock);
                 settle_owners(&mut lock);
-                self.store.lock_text(&lock).into_bytes()
+                self.lock_text(&lock).into_bytes()
             }
         };
         self.commit(stage, before.as_deref(), text, install, Vec::new())?;
-        if let Some(shared) = self.store.as_shared()
+        if let Some(shared) = self.project()
             && let Err(error) = shared.agreements.add(&agreed)
         {
             applied.notes.push(format!("what you agreed to is not remembered: {error}"));
@@ -84,13 +83,13 @@ impl Installer<'_> {
     }
 
     /// Takes skills away, and those that were only there for them.
-    pub fn remove(&self, names: &BTreeSet<SkillName>) -> Result<Applied, InstallError> {
+    pub fn remove(&self, names: &BTreeSet<SkillName>) -> Result<AppliedChanges, InstallError> {
         let Removal { removed, before, lock } = self.plan_remove(names)?;
         let remove = removed.iter().map(|(name, _)| name.clone()).collect();
-        let stage = self.store.stage()?;
-        let text = self.store.lock_text(&lock).into_bytes();
+        let stage = self.stage()?;
+        let text = self.lock_text(&lock).into_bytes();
         self.commit(stage, before.as_deref(), text, Vec::new(), remove)?;
-        Ok(Applied { removed, ..Applied::default() })
+        Ok(AppliedChanges { removed, ..AppliedChanges::default() })
     }
 
     /// What [`Installer::remove`] would take away. Nothing is written.
@@ -106,10 +105,11 @@ impl Installer<'_> {
         &self,
         names: &BTreeSet<SkillName>,
     ) -> Result<BTreeSet<SkillName>, InstallError> {
-        let (_, lock) = self.read_lock()?;
+        let (_, lock) = read_lock_file(self)?;
         let mut all = names.clone();
         loop {
-            let needs = |entry: &Locked| entry.dependencies.keys().any(|name| all.contains(name));
+            let needs =
+                |entry: &LockEntry| entry.dependencies.keys().any(|name| all.contains(name));
             let more: Vec<SkillName> = lock
                 .skills
                 .iter()
@@ -124,9 +124,9 @@ impl Installer<'_> {
     }
 
     fn plan_remove(&self, names: &BTreeSet<SkillName>) -> Result<Removal, InstallError> {
-        let (before, mut lock) = self.read_lock()?;
+        let (before, mut lock) = read_lock_file(self)?;
         for name in names {
-            if !lock.skills.contains_key(name) && !self.store.is_installed(name)? {
+            if !lock.skills.contains_key(name) && !self.is_installed(name)? {
                 return Err(InstallError::NotInstalled(name.clone()));
             }
             let by = needed_by(&lock, name, names);
@@ -142,7 +142,7 @@ impl Installer<'_> {
         // What came along goes along, and so on, until everything is wanted by somebody.
         loop {
             settle_owners(&mut lock);
-            let unwanted = |(_, entry): &(&SkillName, &Locked)| {
+            let unwanted = |(_, entry): &(&SkillName, &LockEntry)| {
                 !entry.explicit && entry.required_by.is_empty()
             };
             let Some((name, _)) = lock.skills.iter().find(unwanted) else { break };
@@ -163,15 +163,15 @@ impl Installer<'_> {
         install: Vec<crate::stage::StagedSkill>,
         remove: Vec<SkillName>,
     ) -> Result<(), InstallError> {
-        let store = self.store.lock()?;
+        let store = self.lock()?;
         let current = store.lock_file(MOST_BYTES)?;
         if current.as_deref() != before {
             // To read it shows whether it was damaged rather than changed.
-            parse_lock(self.store, current.as_deref())?;
-            return Err(InstallError::Overtaken);
+            parse_lock(self, current.as_deref())?;
+            return Err(InstallError::StoreChanged);
         }
         // Asked again under the lock: something may have been put there since the plan was made.
-        let known = parse_lock(self.store, before)?;
+        let known = parse_lock(self, before)?;
         for skill in install.iter().filter(|skill| !known.skills.contains_key(&skill.name)) {
             let integrity = skill.content_digest().integrity();
             if let Some(refusal) = self.occupied(&skill.name, &integrity)? {
@@ -183,15 +183,14 @@ impl Installer<'_> {
             }
         }
         let changes = Changes { install, remove, lock_file: Some(lock_file) };
-        store.commit(stage, &changes).map_err(|source| InstallError::Commit {
-            store: self.store.path().to_owned(),
-            source,
-        })?;
+        store
+            .commit(stage, &changes)
+            .map_err(|source| InstallError::Commit { store: self.path().to_owned(), source })?;
         Ok(())
     }
 
     /// What is installed in another version now is what those that need it work with now.
-    fn settle_dependencies(&self, lock: &mut Lock) {
+    fn settle_dependencies(&self, lock: &mut LockFile) {
         let versions: BTreeMap<SkillName, Version> =
             lock.skills.iter().map(|(name, entry)| (name.clone(), entry.version.clone())).collect();
         for (name, entry) in &mut lock.skills {
@@ -202,33 +201,24 @@ impl Installer<'_> {
                     is_stale = true;
                 }
             }
-            if let Some(described) = is_stale.then(|| self.installed(name, Some(&*entry))).flatten()
+            if let Some(metadata) = is_stale.then(|| self.installed_metadata(name, entry)).flatten()
             {
-                entry.dependencies_hash = super::dependencies_hash(&described, &entry.dependencies);
+                entry.dependencies_hash = super::dependencies_hash(&metadata, &entry.dependencies);
             }
         }
     }
-
-    /// Whether the files of a skill are those of its entry.
-    pub(super) fn is_whole(&self, name: &SkillName, entry: &Locked) -> bool {
-        is_whole(self.store, name, entry)
-    }
-}
-
-pub(super) fn is_whole(store: &Store, name: &SkillName, entry: &Locked) -> bool {
-    matches!(store.hash(name), Ok(Some(hashes)) if content_digest(&hashes).integrity() == entry.integrity)
 }
 
 /// Which installed skills need another one, those aside that go as well.
-fn needed_by(lock: &Lock, name: &SkillName, going: &BTreeSet<SkillName>) -> Vec<String> {
-    let needs = |(other, entry): &(&SkillName, &Locked)| {
+fn needed_by(lock: &LockFile, name: &SkillName, going: &BTreeSet<SkillName>) -> Vec<String> {
+    let needs = |(other, entry): &(&SkillName, &LockEntry)| {
         entry.dependencies.contains_key(name) && !going.contains(*other)
     };
     lock.skills.iter().filter(needs).map(|(other, _)| other.to_string()).collect()
 }
 
 /// `required_by` is what the entries' own dependencies say, the other way around.
-fn settle_owners(lock: &mut Lock) {
+fn settle_owners(lock: &mut LockFile) {
     let mut owners: BTreeMap<SkillName, BTreeSet<SkillName>> = BTreeMap::new();
     for (name, entry) in &lock.skills {
         for needed in entry.dependencies.keys() {
@@ -241,7 +231,7 @@ fn settle_owners(lock: &mut Lock) {
 }
 
 /// What the user has agreed to, as one digest together with the files it was about (attack registry-C24).
-fn approved(entry: &Locked, questions: &[Question]) -> Option<String> {
+fn approved(entry: &LockEntry, questions: &[Question]) -> Option<String> {
     if questions.is_empty() {
         return None;
     }
@@ -253,14 +243,14 @@ fn approved(entry: &Locked, questions: &[Question]) -> Option<String> {
     Some(prowess_package::digest::Sha256Digest::of(text.as_bytes()).integrity())
 }
 
-impl Step {
+impl InstallStep {
     /// What it claims, where that is less than what its signatures prove.
-    pub fn modesty(&self) -> Option<Modesty> {
-        Modesty::of(&self.described.skill, self.attestation.tier, self.tree.manifest())
+    pub fn lower_claim(&self) -> Option<LowerClaim> {
+        LowerClaim::of(&self.metadata.skill, self.attestation.tier, self.tree.manifest())
     }
 
     /// Whether the lock would say something new about a skill whose files stay the same.
-    pub(super) fn changes_entry(&self, lock: &Lock) -> bool {
+    pub(super) fn changes_entry(&self, lock: &LockFile) -> bool {
         let Some(installed) = lock.skills.get(self.name()) else { return true };
         let mut same = self.entry.clone();
         same.installed_at.clone_from(&installed.installed_at);

@@ -7,8 +7,8 @@ use prowess_package::name::SkillName;
 use prowess_policy::Tier;
 use semver::Version;
 
-use super::{Applied, InstallError, Installer, Plan, Wish};
-use crate::reference::{Named, Reference};
+use super::{AppliedChanges, InstallError, InstallPlan, Installer, SkillRequirement};
+use crate::reference::{NamedReference, Reference};
 
 /// A skill that is installed, as the lock file has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,31 +33,32 @@ impl Installer<'_> {
         &self,
         name: &str,
         range: &str,
-        agree: impl FnOnce(&Plan) -> bool,
-    ) -> Result<Applied, InstallError> {
-        let named: Named = name.parse().map_err(|error: prowess_package::name::NameError| {
-            InstallError::Range(error.to_string())
-        })?;
+        agree: impl FnOnce(&InstallPlan) -> bool,
+    ) -> Result<AppliedChanges, InstallError> {
+        let named: NamedReference =
+            name.parse().map_err(|error: prowess_package::name::SkillNameError| {
+                InstallError::Range(error.to_string())
+            })?;
         let range = Some(range.trim().to_owned()).filter(|range| !range.is_empty());
-        let wish = Wish {
-            reference: Reference::Named(Named { range, ..named.clone() }),
+        let requirement = SkillRequirement {
+            reference: Reference::Named(NamedReference { range, ..named.clone() }),
             only: BTreeSet::new(),
             chosen: None,
             origin: "the program".to_owned(),
         };
-        let plan = self.plan(&[wish])?;
+        let plan = self.plan(&[requirement])?;
         let is_refused = plan.steps.iter().any(|step| !step.review.refusals.is_empty());
         if !is_refused && !plan.is_clear() && !agree(&plan) {
             let reason = "it was looked at and not agreed to".to_owned();
             return Err(InstallError::Refused { name: named.name, reason, remedies: Vec::new() });
         }
-        self.apply(plan)
+        self.store.apply(&plan)
     }
 
     /// What is installed, in the order of names.
     pub fn list_installed(&self) -> Result<Vec<InstalledSkill>, InstallError> {
         let (_, lock) = self.read_lock()?;
-        let skill = |(name, entry): (&SkillName, &crate::lock::Locked)| InstalledSkill {
+        let skill = |(name, entry): (&SkillName, &crate::lock::LockEntry)| InstalledSkill {
             directory: self.store.skill_path(name),
             name: name.clone(),
             version: entry.version.clone(),

@@ -7,17 +7,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use prowess_core::Remedy;
 use prowess_package::name::SkillName;
 use prowess_resolve::{
-    Dependency, Index, Limits, Options, Package, Range, Release, Request, ResolveError, Resolved,
-    resolve,
+    Dependency, Package, Range, Release, ReleaseIndex, ResolveError, ResolveLimits, ResolveOptions,
+    ResolveRequest, Resolved, resolve,
 };
 use semver::Version;
 
 use super::{
-    Fetched, Gaps, InstallError, Installer, LeftOut, Needed, Newer, Plan, Step, Wish, listed,
+    FetchedSkill, InstallError, InstallPlan, InstallStep, Installer, MissingSkills, Needed,
+    NewerVersion, SkillRequirement, UnavailableSkill, listed,
 };
-use crate::described::describe_manifest;
-use crate::lock::{Lock, Locked};
-use crate::reference::{DomainReference, GitReference, Named, Reference};
+use crate::lock::{LockEntry, LockFile};
+use crate::reference::{DomainReference, GitReference, NamedReference, Reference};
 use crate::source::{Offer, Offers, Pinned, SourceError, SourceErrorKind};
 
 /// The source of skills whose files were handed in: folders, repositories, domains.
@@ -28,7 +28,7 @@ const INSTALLED: &str = "installed";
 const MOST_ROUNDS: usize = 32;
 
 /// What an update of a skill looks at. What is from nowhere stays as it is.
-pub(super) fn follow(name: &SkillName, entry: &Locked) -> Option<Wish> {
+pub(super) fn follow(name: &SkillName, entry: &LockEntry) -> Option<SkillRequirement> {
     let reference = match entry.source.as_ref()? {
         Pinned::Folder { path } | Pinned::File { location: path, .. } if !path.contains("://") => {
             Reference::Path(path.into())
@@ -44,7 +44,7 @@ pub(super) fn follow(name: &SkillName, entry: &Locked) -> Option<Wish> {
             let there = entry.source_name.as_deref().map_or(Ok(name.clone()), str::parse);
             Reference::Domain(DomainReference { base: base.clone(), skill: there.ok() })
         }
-        Pinned::Registry { namespace, .. } => Reference::Named(Named {
+        Pinned::Registry { namespace, .. } => Reference::Named(NamedReference {
             namespace: namespace.clone(),
             name: name.clone(),
             range: entry.requested.clone(),
@@ -55,21 +55,21 @@ pub(super) fn follow(name: &SkillName, entry: &Locked) -> Option<Wish> {
         _ => [entry.source_name.clone().unwrap_or_else(|| name.to_string())].into(),
     };
     let chosen = entry.chosen(name).cloned();
-    Some(Wish { reference, only, chosen, origin: "the update".to_owned() })
+    Some(SkillRequirement { reference, only, chosen, origin: "the update".to_owned() })
 }
 
 /// What a plan is made for.
-pub(super) struct Aim<'a> {
+pub(super) struct PlanGoal<'a> {
     /// What somebody wants.
-    pub(super) wishes: &'a [Wish],
+    pub(super) requirements: &'a [SkillRequirement],
     /// Skills that may get other versions although nothing asks for it.
     pub(super) moving: &'a BTreeSet<SkillName>,
     /// Whether skills are installed or followed.
     pub(super) kind: Kind,
-    /// What happens to a wish that can't be fulfilled.
-    pub(super) hopeless: Hopeless,
-    /// Whether a wish for several skills is fulfilled with some of them.
-    pub(super) gaps: Gaps,
+    /// What happens to a requirement that can't be fulfilled.
+    pub(super) on_failure: OnFailure,
+    /// Whether a requirement for several skills is fulfilled with some of them.
+    pub(super) missing: MissingSkills,
 }
 
 /// Whether somebody asks for skills by name, or for newer versions of what is there.
@@ -80,89 +80,89 @@ pub(super) enum Kind {
     Update,
 }
 
-/// What happens to a wish that can't be fulfilled.
+/// What happens to a requirement that can't be fulfilled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hopeless {
+pub(super) enum OnFailure {
     /// There is no plan: all of what was named is installed, or nothing.
-    Stops,
+    Stop,
     /// It is left out with its reason, and with all that needs it; the others know nothing of each other.
-    IsLeftOut,
+    Skip,
 }
 
-/// Why there is no plan, and which wish is to blame where that is known.
-struct Stuck {
+/// Why there is no plan, and which requirement is to blame where that is known.
+struct PlanFailure {
     error: InstallError,
-    wish: Option<usize>,
+    requirement: Option<usize>,
 }
 
-impl From<InstallError> for Stuck {
+impl From<InstallError> for PlanFailure {
     fn from(error: InstallError) -> Self {
-        Self { error, wish: None }
+        Self { error, requirement: None }
     }
 }
 
-/// The wishes that are still hoped for, by their numbers.
-type Open = BTreeMap<usize, Vec<Request>>;
+/// The requirements that are still hoped for, by their numbers.
+type Open = BTreeMap<usize, Vec<ResolveRequest>>;
 
 /// What a resolution comes to.
-struct Laid {
-    steps: Vec<Step>,
+struct PlannedSteps {
+    steps: Vec<InstallStep>,
     unchanged: Vec<(SkillName, Version)>,
     notes: Vec<String>,
-    newer: Vec<Newer>,
+    newer: Vec<NewerVersion>,
 }
 
 /// Finds out what would change.
 pub(super) fn plan(
     installer: &Installer<'_>,
-    aim: &Aim<'_>,
+    goal: &PlanGoal<'_>,
     before: Option<Vec<u8>>,
-    lock: Lock,
-) -> Result<Plan, InstallError> {
-    let mut choice = Choice {
+    lock: LockFile,
+) -> Result<InstallPlan, InstallError> {
+    let mut choice = Planner {
         installer,
         lock: &lock,
-        aim,
+        goal,
         given: BTreeMap::new(),
         neighbours: BTreeMap::new(),
-        left_out: Vec::new(),
+        unavailable: Vec::new(),
         releases: RefCell::default(),
         fetched: BTreeMap::new(),
         notes: Vec::new(),
     };
     let mut failures: Vec<(usize, InstallError)> = Vec::new();
     let mut open = Open::new();
-    for (number, wish) in aim.wishes.iter().enumerate() {
-        match (choice.take(wish), aim.hopeless) {
+    for (number, requirement) in goal.requirements.iter().enumerate() {
+        match (choice.take(requirement), goal.on_failure) {
             (Ok(requests), _) => drop(open.insert(number, requests)),
-            (Err(error), Hopeless::Stops) => return Err(error),
-            (Err(error), Hopeless::IsLeftOut) => failures.push((number, error)),
+            (Err(error), OnFailure::Stop) => return Err(error),
+            (Err(error), OnFailure::Skip) => failures.push((number, error)),
         }
     }
-    if aim.gaps == Gaps::Collected {
+    if goal.missing == MissingSkills::Collect {
         choice.leave_out_dependents(&mut open)?;
     }
-    let left_out = std::mem::take(&mut choice.left_out);
-    let laid = loop {
-        let Stuck { error, wish } = match choice.lay_out(&open) {
-            Ok(laid) => break laid,
-            Err(stuck) if aim.hopeless == Hopeless::Stops => return Err(stuck.error),
-            Err(stuck) => stuck,
+    let unavailable = std::mem::take(&mut choice.unavailable);
+    let planned = loop {
+        let PlanFailure { error, requirement } = match choice.plan_steps(&open) {
+            Ok(planned) => break planned,
+            Err(failure) if goal.on_failure == OnFailure::Stop => return Err(failure.error),
+            Err(failure) => failure,
         };
-        let (wish, error) = match wish {
-            Some(wish) => (wish, error),
-            None => choice.first_hopeless(&open, error)?,
+        let (requirement, error) = match requirement {
+            Some(requirement) => (requirement, error),
+            None => choice.first_failure(&open, error)?,
         };
-        open.remove(&wish);
-        failures.push((wish, error));
+        open.remove(&requirement);
+        failures.push((requirement, error));
     };
-    failures.sort_by_key(|(wish, _)| *wish);
-    let Laid { steps, unchanged, notes, newer } = laid;
-    Ok(Plan {
+    failures.sort_by_key(|(requirement, _)| *requirement);
+    let PlannedSteps { steps, unchanged, notes, newer } = planned;
+    Ok(InstallPlan {
         steps,
         unchanged,
-        left_out,
-        gone_without: Vec::new(),
+        unavailable,
+        skipped: Vec::new(),
         notes,
         failures,
         newer,
@@ -171,9 +171,9 @@ pub(super) fn plan(
     })
 }
 
-fn notes_about(fetched: &Fetched) -> Vec<String> {
-    let name = &fetched.described.name;
-    let warnings = fetched.described.warnings.iter().chain(&fetched.attestation.warnings);
+fn notes_about(fetched: &FetchedSkill) -> Vec<String> {
+    let name = &fetched.metadata.name;
+    let warnings = fetched.metadata.warnings.iter().chain(&fetched.attestation.warnings);
     let warnings = warnings.map(|warning| format!("`{name}`: {warning}"));
     warnings.chain(fetched.notes.iter().cloned()).collect()
 }
@@ -181,7 +181,7 @@ fn notes_about(fetched: &Fetched) -> Vec<String> {
 /// Whether an error is about one skill, so that others could be installed without it.
 fn is_of_one_skill(error: &InstallError) -> bool {
     match error {
-        InstallError::Described { .. }
+        InstallError::Metadata { .. }
         | InstallError::Files { .. }
         | InstallError::BadSignature { .. }
         | InstallError::Refused { .. } => true,
@@ -192,19 +192,19 @@ fn is_of_one_skill(error: &InstallError) -> bool {
 }
 
 /// What is refused whatever anybody answers is known as soon as a skill is here.
-fn usable(fetched: Fetched, gaps: Gaps) -> Result<Fetched, InstallError> {
+fn usable(fetched: FetchedSkill, missing: MissingSkills) -> Result<FetchedSkill, InstallError> {
     let refusals: Vec<String> =
-        fetched.described.grants.refusals().iter().map(ToString::to_string).collect();
-    if gaps == Gaps::Never || refusals.is_empty() {
+        fetched.metadata.grants.refusals().iter().map(ToString::to_string).collect();
+    if missing == MissingSkills::Fail || refusals.is_empty() {
         return Ok(fetched);
     }
     let reason = refusals.join("; ");
-    Err(InstallError::Refused { name: fetched.described.name, reason, remedies: Vec::new() })
+    Err(InstallError::Refused { name: fetched.metadata.name, reason, remedies: Vec::new() })
 }
 
-fn left_out(name: String, error: InstallError) -> LeftOut {
+fn unavailable(name: String, error: InstallError) -> UnavailableSkill {
     let remedies = match &error {
-        InstallError::Described { evident: Some(evident), .. } => {
+        InstallError::Metadata { evident: Some(evident), .. } => {
             let alone = "install it by itself".to_owned();
             vec![
                 Remedy::Advice(alone),
@@ -215,13 +215,13 @@ fn left_out(name: String, error: InstallError) -> LeftOut {
         error => error.remedies(),
     };
     let reason = match error {
-        InstallError::Described { source, .. } => source.to_string(),
+        InstallError::Metadata { source, .. } => source.to_string(),
         InstallError::Files { source, .. } => source.to_string(),
         InstallError::BadSignature { refusals, .. } => refusals.join("; "),
         InstallError::Refused { reason, .. } => reason,
         other => other.to_string(),
     };
-    LeftOut { name, reason, remedies }
+    UnavailableSkill { name, reason, remedies }
 }
 
 /// The name of a skill without its namespace: what it is installed as.
@@ -229,24 +229,24 @@ fn short(name: &str) -> &str {
     name.rsplit_once('/').map_or(name, |(_, name)| name)
 }
 
-struct Choice<'i, 'a> {
+struct Planner<'i, 'a> {
     installer: &'i Installer<'a>,
-    lock: &'i Lock,
-    aim: &'i Aim<'i>,
-    given: BTreeMap<String, Fetched>,
+    lock: &'i LockFile,
+    goal: &'i PlanGoal<'i>,
+    given: BTreeMap<String, FetchedSkill>,
     /// Skills that lie where others were taken from and were not asked for, each with its place.
     neighbours: BTreeMap<String, String>,
-    left_out: Vec<LeftOut>,
-    /// What registries have said: they are not asked again when a wish is left out.
+    unavailable: Vec<UnavailableSkill>,
+    /// What registries have said: they are not asked again when a requirement is left out.
     releases: RefCell<BTreeMap<Package, Vec<Release>>>,
     /// Releases whose files are here, for the same reason.
-    fetched: BTreeMap<(Package, Version), Fetched>,
+    fetched: BTreeMap<(Package, Version), FetchedSkill>,
     notes: Vec<String>,
 }
 
-impl Choice<'_, '_> {
-    /// Resolves the wishes and looks at what comes of it.
-    fn lay_out(&mut self, open: &Open) -> Result<Laid, Stuck> {
+impl Planner<'_, '_> {
+    /// Resolves the requirements and looks at what comes of it.
+    fn plan_steps(&mut self, open: &Open) -> Result<PlannedSteps, PlanFailure> {
         let mut notes = self.notes.clone();
         notes.extend(self.optional_notes());
         let resolved = self.resolve(open.values().flatten().cloned().collect())?;
@@ -257,9 +257,10 @@ impl Choice<'_, '_> {
             let fetched = match skill.package.source() {
                 GIVEN => self.given_files(name),
                 INSTALLED => None,
-                _ => self
-                    .release_files(skill)
-                    .map_err(|error| Stuck { error, wish: wish_behind(&resolved, open, skill) })?,
+                _ => self.release_files(skill).map_err(|error| PlanFailure {
+                    error,
+                    requirement: requirement_behind(&resolved, open, skill),
+                })?,
             };
             let Some(fetched) = fetched else {
                 if let Ok(name) = name.parse() {
@@ -268,69 +269,71 @@ impl Choice<'_, '_> {
                 continue;
             };
             let mut needed = graph.remove(name).unwrap_or_default();
-            if let Some(installed) = self.lock.skills.get(&fetched.described.name) {
+            if let Some(installed) = self.lock.skills.get(&fetched.metadata.name) {
                 needed.by.extend(installed.required_by.iter().cloned());
             }
             notes.extend(notes_about(&fetched));
-            let step = self
-                .installer
-                .step(fetched, self.lock, needed)
-                .map_err(|error| Stuck { error, wish: wish_behind(&resolved, open, skill) })?;
+            let step = self.installer.step(fetched, self.lock, needed).map_err(|error| {
+                PlanFailure { error, requirement: requirement_behind(&resolved, open, skill) }
+            })?;
             // Reinstalling heals what somebody has changed on disk, so the disk is asked too.
             if step.is_reinstall(self.lock)
-                && self.installer.is_whole(step.name(), &step.entry)
+                && self.installer.store.is_unchanged(step.name(), &step.entry)
                 && !step.changes_entry(self.lock)
-                && self.installer.has_agreed(step.name(), &step.entry)
+                && self.installer.store.has_agreed(step.name(), &step.entry)
             {
                 unchanged.push((step.name().clone(), step.entry.version.clone()));
                 continue;
             }
             // One that is refused does not keep the others from what they want. The last one is shown as it is.
-            if self.aim.hopeless == Hopeless::IsLeftOut
+            if self.goal.on_failure == OnFailure::Skip
                 && open.len() > 1
                 && let Some(error) = step.refused()
             {
-                return Err(Stuck { error, wish: wish_behind(&resolved, open, skill) });
+                return Err(PlanFailure {
+                    error,
+                    requirement: requirement_behind(&resolved, open, skill),
+                });
             }
             notes.extend(self.outside_note(&step));
             steps.push(step);
         }
         let newer = self.newer(&resolved, open);
-        Ok(Laid { steps, unchanged, notes, newer })
+        Ok(PlannedSteps { steps, unchanged, notes, newer })
     }
 
-    /// The first wish that can't be fulfilled together with those before it, for an error that is nobody's alone.
-    fn first_hopeless(
+    /// The first requirement that can't be fulfilled together with those before it, for an error that is nobody's alone.
+    fn first_failure(
         &self,
         open: &Open,
         error: InstallError,
     ) -> Result<(usize, InstallError), InstallError> {
         let mut requests = Vec::new();
-        for (wish, more) in open {
+        for (requirement, more) in open {
             requests.extend(more.iter().cloned());
             if let Err(error) = self.resolve(requests.clone()) {
-                return Ok((*wish, error));
+                return Ok((*requirement, error));
             }
         }
         Err(error)
     }
 
-    fn given_files(&mut self, name: &str) -> Option<Fetched> {
-        match self.aim.hopeless {
-            Hopeless::Stops => self.given.remove(name),
-            Hopeless::IsLeftOut => self.given.get(name).cloned(),
+    fn given_files(&mut self, name: &str) -> Option<FetchedSkill> {
+        match self.goal.on_failure {
+            OnFailure::Stop => self.given.remove(name),
+            OnFailure::Skip => self.given.get(name).cloned(),
         }
     }
 
-    fn release_files(&mut self, skill: &Resolved) -> Result<Option<Fetched>, InstallError> {
-        if self.aim.hopeless == Hopeless::Stops {
-            return self.installer.fetch_release(skill, self.lock, self.aim);
+    fn release_files(&mut self, skill: &Resolved) -> Result<Option<FetchedSkill>, InstallError> {
+        if self.goal.on_failure == OnFailure::Stop {
+            return self.installer.fetch_release(skill, self.lock, self.goal);
         }
         let key = (skill.package.clone(), skill.version.clone());
         if let Some(fetched) = self.fetched.get(&key) {
             return Ok(Some(fetched.clone()));
         }
-        let fetched = self.installer.fetch_release(skill, self.lock, self.aim)?;
+        let fetched = self.installer.fetch_release(skill, self.lock, self.goal)?;
         if let Some(fetched) = &fetched {
             self.fetched.insert(key, fetched.clone());
         }
@@ -338,8 +341,8 @@ impl Choice<'_, '_> {
     }
 
     /// Others can't install from a path that only this machine has.
-    fn outside_note(&self, step: &Step) -> Option<String> {
-        let ground = &self.installer.store.as_shared()?.ground;
+    fn outside_note(&self, step: &InstallStep) -> Option<String> {
+        let ground = &self.installer.store.project()?.ground;
         let source = step.entry.source.as_ref().filter(|source| ground.lies_outside(source))?;
         let name = step.name();
         Some(format!(
@@ -348,14 +351,16 @@ impl Choice<'_, '_> {
     }
 
     /// Newer versions than those that were chosen, outside of the ranges that were asked for.
-    fn newer(&self, resolved: &[Resolved], open: &Open) -> Vec<Newer> {
-        if self.aim.kind != Kind::Update {
+    fn newer(&self, resolved: &[Resolved], open: &Open) -> Vec<NewerVersion> {
+        if self.goal.kind != Kind::Update {
             return Vec::new();
         }
         let mut newer = Vec::new();
         let releases = self.releases.borrow();
-        for wish in open.keys() {
-            let Reference::Named(named) = &self.aim.wishes[*wish].reference else { continue };
+        for requirement in open.keys() {
+            let Reference::Named(named) = &self.goal.requirements[*requirement].reference else {
+                continue;
+            };
             let chosen =
                 resolved.iter().find(|one| short(one.package.name()) == named.name.as_str());
             let Some(chosen) = chosen else { continue };
@@ -363,7 +368,7 @@ impl Choice<'_, '_> {
             let usable = known.filter(|release| !release.yanked && release.version.pre.is_empty());
             let newest = usable.map(|release| &release.version).max();
             if let Some(newest) = newest.filter(|newest| **newest > chosen.version) {
-                newer.push(Newer {
+                newer.push(NewerVersion {
                     name: named.name.clone(),
                     chosen: chosen.version.clone(),
                     newest: newest.clone(),
@@ -374,41 +379,44 @@ impl Choice<'_, '_> {
         newer
     }
 
-    /// What a wish asks of the resolution. Files that are handed in are fetched here.
-    fn take(&mut self, wish: &Wish) -> Result<Vec<Request>, InstallError> {
-        if let Reference::Named(named) = &wish.reference {
+    /// What a requirement asks of the resolution. Files that are handed in are fetched here.
+    fn take(
+        &mut self,
+        requirement: &SkillRequirement,
+    ) -> Result<Vec<ResolveRequest>, InstallError> {
+        if let Reference::Named(named) = &requirement.reference {
             let catalogue = self
                 .installer
                 .catalogue
                 .ok_or_else(|| InstallError::NoRegistry(named.name.to_string()))?;
-            return Ok(vec![Request {
+            return Ok(vec![ResolveRequest {
                 package: catalogue.package(named)?,
                 range: range_of(named)?,
-                origin: wish.origin.clone(),
-                allow_experimental: self.installer.leave.experimental,
+                origin: requirement.origin.clone(),
+                allow_experimental: self.installer.permissions.experimental,
             }]);
         }
         let mut requests = Vec::new();
-        let offers = self.offers(wish)?;
+        let offers = self.offers(requirement)?;
         // Nothing is left of a single one without it.
-        let is_alone = self.aim.wishes.len() == 1 && offers.len() == 1;
-        let gaps = if is_alone { Gaps::Never } else { self.aim.gaps };
+        let is_alone = self.goal.requirements.len() == 1 && offers.len() == 1;
+        let missing = if is_alone { MissingSkills::Fail } else { self.goal.missing };
         for offer in offers {
             let called = offer.name.clone();
-            let fetched = self.installer.fetch(offer, wish.chosen.as_ref());
-            let mut fetched = match fetched.and_then(|fetched| usable(fetched, gaps)) {
-                Err(error) if gaps == Gaps::Collected && is_of_one_skill(&error) => {
-                    self.left_out.push(left_out(called, error));
+            let fetched = self.installer.fetch(offer, requirement.chosen.as_ref());
+            let mut fetched = match fetched.and_then(|fetched| usable(fetched, missing)) {
+                Err(error) if missing == MissingSkills::Collect && is_of_one_skill(&error) => {
+                    self.unavailable.push(unavailable(called, error));
                     continue;
                 }
                 fetched => fetched?,
             };
-            fetched.is_explicit = self.aim.is_asked_for(&fetched.described.name, self.lock);
-            let name = fetched.described.name.to_string();
-            requests.push(Request {
+            fetched.is_explicit = self.goal.is_asked_for(&fetched.metadata.name, self.lock);
+            let name = fetched.metadata.name.to_string();
+            requests.push(ResolveRequest {
                 package: Package::new(GIVEN, name.as_str()),
-                range: Range::exactly(&fetched.described.version),
-                origin: wish.origin.clone(),
+                range: Range::exactly(&fetched.metadata.version),
+                origin: requirement.origin.clone(),
                 // Judged when its signatures have been looked at.
                 allow_experimental: true,
             });
@@ -417,30 +425,33 @@ impl Choice<'_, '_> {
         Ok(requests)
     }
 
-    fn offers(&mut self, wish: &Wish) -> Result<Vec<Offer>, InstallError> {
-        let Offers { skills: offers, notes } = self.installer.source.offers(&wish.reference)?;
+    fn offers(&mut self, requirement: &SkillRequirement) -> Result<Vec<Offer>, InstallError> {
+        let Offers { skills: offers, notes } =
+            self.installer.source.offers(&requirement.reference)?;
         self.notes.extend(notes);
         let names = || offers.iter().map(|offer| offer.name.clone()).collect::<Vec<String>>();
-        for wanted in &wish.only {
+        for wanted in &requirement.only {
             if wanted != "*" && !offers.iter().any(|offer| offer.name == *wanted) {
                 return Err(InstallError::NoneOfThem {
-                    reference: wish.reference.to_string(),
+                    reference: requirement.reference.to_string(),
                     wanted: wanted.clone(),
                     names: names(),
                 });
             }
         }
-        if wish.only.is_empty() && offers.len() > 1 {
+        if requirement.only.is_empty() && offers.len() > 1 {
             return Err(InstallError::Several {
-                reference: wish.reference.to_string(),
+                reference: requirement.reference.to_string(),
                 names: names(),
             });
         }
         let is_wanted = |offer: &Offer| {
-            wish.only.is_empty() || wish.only.contains("*") || wish.only.contains(&offer.name)
+            requirement.only.is_empty()
+                || requirement.only.contains("*")
+                || requirement.only.contains(&offer.name)
         };
         let (wanted, others): (Vec<Offer>, Vec<Offer>) = offers.into_iter().partition(is_wanted);
-        let place = wish.reference.to_string();
+        let place = requirement.reference.to_string();
         self.neighbours.extend(others.into_iter().map(|other| (other.name, place.clone())));
         Ok(wanted)
     }
@@ -449,14 +460,14 @@ impl Choice<'_, '_> {
     fn leave_out_dependents(&mut self, open: &mut Open) -> Result<(), InstallError> {
         loop {
             let lacks = self.given.iter().find_map(|(name, fetched)| {
-                let needed = fetched.described.dependencies().iter().filter(|one| one.required);
+                let needed = fetched.metadata.dependencies().iter().filter(|one| one.required);
                 let error = needed
                     .filter_map(|one| one.name.value.parse().ok())
-                    .find_map(|named: Named| self.package(&named, name).err())?;
+                    .find_map(|named: NamedReference| self.package(&named, name).err())?;
                 Some((name.clone(), error))
             });
             let Some((name, error)) = lacks else { return Ok(()) };
-            let is_only_one = self.given.len() == 1 && self.left_out.is_empty();
+            let is_only_one = self.given.len() == 1 && self.unavailable.is_empty();
             if is_only_one || error.kind != SourceErrorKind::NotFound {
                 return Err(error.into());
             }
@@ -466,7 +477,11 @@ impl Choice<'_, '_> {
                     request.package.source() != GIVEN || request.package.name() != name
                 });
             }
-            self.left_out.push(LeftOut { name, reason: error.what, remedies: error.remedies });
+            self.unavailable.push(UnavailableSkill {
+                name,
+                reason: error.what,
+                remedies: error.remedies,
+            });
         }
     }
 
@@ -474,29 +489,33 @@ impl Choice<'_, '_> {
     fn optional_notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         for fetched in self.given.values() {
-            let optional = fetched.described.dependencies().iter().filter(|one| !one.required);
+            let optional = fetched.metadata.dependencies().iter().filter(|one| !one.required);
             let names: Vec<String> = optional.map(|one| one.name.value.clone()).collect();
             if !names.is_empty() {
-                notes.push(format!("`{}` can also use {}", fetched.described.name, listed(&names)));
+                notes.push(format!("`{}` can also use {}", fetched.metadata.name, listed(&names)));
             }
         }
         notes
     }
 
     /// Resolves, and asks the installed skills that are not part of it whether they can live with the result.
-    fn resolve(&self, mut requests: Vec<Request>) -> Result<Vec<Resolved>, InstallError> {
+    fn resolve(&self, mut requests: Vec<ResolveRequest>) -> Result<Vec<Resolved>, InstallError> {
         let locked: Vec<(Package, Version)> = self
             .lock
             .skills
             .iter()
-            .filter(|(name, _)| !self.aim.moving.contains(*name))
+            .filter(|(name, _)| !self.goal.moving.contains(*name))
             .map(|(name, entry)| (package_of(name, entry), entry.version.clone()))
             .collect();
         let until =
             self.installer.min_age.filter(|age| *age > 0).map(|age| {
                 u64::try_from(self.installer.now.unix()).unwrap_or(0).saturating_sub(age)
             });
-        let options = Options { locked: &locked, published_until: until, limits: Limits::USUAL };
+        let options = ResolveOptions {
+            locked: &locked,
+            published_until: until,
+            limits: ResolveLimits::USUAL,
+        };
         let bystanders = self.bystanders();
         for _ in 0..MOST_ROUNDS {
             let resolution = resolve(self, &requests, &options).map_err(|error| match error {
@@ -517,7 +536,7 @@ impl Choice<'_, '_> {
                 if is_part || dependency.range.contains(&chosen.version) {
                     continue;
                 }
-                requests.push(Request {
+                requests.push(ResolveRequest {
                     package: chosen.package.clone(),
                     range: dependency.range.clone(),
                     origin: format!("`{owner}`, which is installed"),
@@ -541,8 +560,10 @@ impl Choice<'_, '_> {
             if entry.dependencies.is_empty() {
                 continue;
             }
-            let Some(described) = self.installer.installed(name, Some(entry)) else { continue };
-            for dependency in described.dependencies().iter().filter(|one| one.required) {
+            let Some(metadata) = self.installer.store.installed_metadata(name, entry) else {
+                continue;
+            };
+            for dependency in metadata.dependencies().iter().filter(|one| one.required) {
                 let Ok(range) = Range::declared(dependency) else { continue };
                 let package = Package::new(INSTALLED, dependency.name.value.as_str());
                 needs.push((name.clone(), Dependency { package, range }));
@@ -553,7 +574,7 @@ impl Choice<'_, '_> {
 
     /// Where a dependency comes from: what was handed in beside it, what is installed, and only then a registry. The
     /// order does not depend on versions, so that nobody gets in by a higher one (attack registry-A9).
-    fn package(&self, named: &Named, owner: &str) -> Result<Package, SourceError> {
+    fn package(&self, named: &NamedReference, owner: &str) -> Result<Package, SourceError> {
         let name = named.name.as_str();
         if named.namespace.is_none() && self.given.contains_key(name) {
             return Ok(Package::new(GIVEN, name));
@@ -569,10 +590,10 @@ impl Choice<'_, '_> {
                 return Ok(package);
             }
         }
-        if let Some(left_out) = self.left_out.iter().find(|one| one.name == name) {
+        if let Some(unavailable) = self.unavailable.iter().find(|one| one.name == name) {
             return Err(SourceError {
                 what: format!("`{owner}` needs `{named}`, which can't be installed"),
-                remedies: left_out.remedies.clone(),
+                remedies: unavailable.remedies.clone(),
                 kind: SourceErrorKind::NotFound,
             });
         }
@@ -604,9 +625,9 @@ impl Choice<'_, '_> {
         }
     }
 
-    fn release(&self, fetched: &Fetched) -> Result<Release, SourceError> {
-        let described = &fetched.described;
-        self.release_of(described.name.as_str(), &described.version, described.dependencies())
+    fn release(&self, fetched: &FetchedSkill) -> Result<Release, SourceError> {
+        let metadata = &fetched.metadata;
+        self.release_of(metadata.name.as_str(), &metadata.version, metadata.dependencies())
     }
 
     fn release_of(
@@ -627,11 +648,10 @@ impl Choice<'_, '_> {
                 remedies: vec![Remedy::Advice("its author must write it differently".to_owned())],
                 kind: SourceErrorKind::Unusable,
             };
-            let named: Named = dependency
-                .name
-                .value
-                .parse()
-                .map_err(|error: prowess_package::name::NameError| wrong(error.to_string()))?;
+            let named: NamedReference =
+                dependency.name.value.parse().map_err(
+                    |error: prowess_package::name::SkillNameError| wrong(error.to_string()),
+                )?;
             let range = Range::declared(dependency).map_err(|error| wrong(error.to_string()))?;
             release = release.needs(Dependency { package: self.package(&named, owner)?, range });
         }
@@ -639,7 +659,7 @@ impl Choice<'_, '_> {
     }
 }
 
-impl Index for Choice<'_, '_> {
+impl ReleaseIndex for Planner<'_, '_> {
     type Error = SourceError;
 
     fn releases(&self, package: &Package) -> Result<Cow<'_, [Release]>, SourceError> {
@@ -659,9 +679,8 @@ impl Index for Choice<'_, '_> {
                 let Some(entry) = self.lock.skills.get(&name) else {
                     return Ok(Cow::Borrowed(&[]));
                 };
-                let described = self.installer.installed(&name, Some(entry));
-                let needs =
-                    described.as_ref().map_or(&[][..], |described| described.dependencies());
+                let metadata = self.installer.store.installed_metadata(&name, entry);
+                let needs = metadata.as_ref().map_or(&[][..], |metadata| metadata.dependencies());
                 self.release_of(name.as_str(), &entry.version, needs)
                     .map(|release| Cow::Owned(vec![release]))
             }
@@ -680,9 +699,9 @@ impl Index for Choice<'_, '_> {
     }
 }
 
-impl Aim<'_> {
+impl PlanGoal<'_> {
     /// Whether the user asks for a skill by name. An update asks for nothing new.
-    fn is_asked_for(&self, name: &SkillName, lock: &Lock) -> bool {
+    fn is_asked_for(&self, name: &SkillName, lock: &LockFile) -> bool {
         match self.kind {
             Kind::Install => true,
             Kind::Update => lock.skills.get(name).is_none_or(|entry| entry.explicit),
@@ -714,9 +733,9 @@ fn graph_of(resolved: &[Resolved]) -> BTreeMap<String, Needed> {
     graph
 }
 
-/// A wish that leads to a skill, by itself or through what it needs.
-fn wish_behind(resolved: &[Resolved], open: &Open, skill: &Resolved) -> Option<usize> {
-    let leads_there = |requests: &Vec<Request>| {
+/// A requirement that leads to a skill, by itself or through what it needs.
+fn requirement_behind(resolved: &[Resolved], open: &Open, skill: &Resolved) -> Option<usize> {
+    let leads_there = |requests: &Vec<ResolveRequest>| {
         let mut reached: BTreeSet<&Package> = BTreeSet::new();
         let mut next: Vec<&Package> = requests.iter().map(|request| &request.package).collect();
         while let Some(package) = next.pop() {
@@ -727,11 +746,11 @@ fn wish_behind(resolved: &[Resolved], open: &Open, skill: &Resolved) -> Option<u
         }
         reached.contains(&skill.package)
     };
-    open.iter().find(|(_, requests)| leads_there(requests)).map(|(wish, _)| *wish)
+    open.iter().find(|(_, requests)| leads_there(requests)).map(|(requirement, _)| *requirement)
 }
 
 /// An installed skill as a package.
-fn package_of(name: &SkillName, entry: &Locked) -> Package {
+fn package_of(name: &SkillName, entry: &LockEntry) -> Package {
     match &entry.source {
         Some(Pinned::Registry { registry, namespace, .. }) => {
             let full = match namespace {
@@ -744,7 +763,7 @@ fn package_of(name: &SkillName, entry: &Locked) -> Package {
     }
 }
 
-fn range_of(named: &Named) -> Result<Range, InstallError> {
+fn range_of(named: &NamedReference) -> Result<Range, InstallError> {
     match &named.range {
         None => Ok(Range::any()),
         Some(text) => Range::parse(text)
@@ -753,31 +772,20 @@ fn range_of(named: &Named) -> Result<Range, InstallError> {
 }
 
 impl Installer<'_> {
-    /// An installed skill, read from its files; nothing when they can't be read.
-    pub(super) fn installed(
-        &self,
-        name: &SkillName,
-        entry: Option<&Locked>,
-    ) -> Option<crate::described::Described> {
-        let bytes = self.store.manifest(name).ok()?;
-        let chosen = entry.and_then(|entry| entry.chosen(name));
-        describe_manifest(&bytes, name.as_str(), chosen).ok()
-    }
-
     /// The release of a registry that was chosen; nothing when it is installed already.
     fn fetch_release(
         &self,
         skill: &Resolved,
-        lock: &Lock,
-        aim: &Aim<'_>,
-    ) -> Result<Option<Fetched>, InstallError> {
+        lock: &LockFile,
+        goal: &PlanGoal<'_>,
+    ) -> Result<Option<FetchedSkill>, InstallError> {
         let full = skill.package.name();
-        let is_wished = |wish: &&Wish| match &wish.reference {
+        let is_wished = |requirement: &&SkillRequirement| match &requirement.reference {
             Reference::Named(named) => named.name.as_str() == short(full),
             _ => false,
         };
-        let wish = aim.wishes.iter().find(is_wished);
-        let range = wish.and_then(|wish| match &wish.reference {
+        let requirement = goal.requirements.iter().find(is_wished);
+        let range = requirement.and_then(|requirement| match &requirement.reference {
             Reference::Named(named) => named.range.clone(),
             _ => None,
         });
@@ -786,14 +794,14 @@ impl Installer<'_> {
             Some((name, entry))
         });
         let is_asked_for = match &installed {
-            Some((name, _)) => wish.is_some() && aim.is_asked_for(name, lock),
-            None => wish.is_some(),
+            Some((name, _)) => requirement.is_some() && goal.is_asked_for(name, lock),
+            None => requirement.is_some(),
         };
         if let Some((name, entry)) = &installed
             && entry.version == skill.version
             && package_of(name, entry) == skill.package
-            && self.is_whole(name, entry)
-            && self.has_agreed(name, entry)
+            && self.store.is_unchanged(name, entry)
+            && self.store.has_agreed(name, entry)
             && (entry.explicit || !is_asked_for)
             && (range.is_none() || range == entry.requested)
         {
@@ -802,19 +810,19 @@ impl Installer<'_> {
         let Some(catalogue) = self.catalogue else { return Ok(None) };
         let offer = catalogue.offer(&skill.package, &skill.version)?;
         let mut fetched = self.fetch(offer, None)?;
-        if fetched.described.name.as_str() != short(full) {
+        if fetched.metadata.name.as_str() != short(full) {
             return Err(InstallError::OtherName {
                 wanted: full.to_owned(),
-                found: fetched.described.name,
+                found: fetched.metadata.name,
             });
         }
-        if prowess_resolve::comparable(&fetched.described.version)
+        if prowess_resolve::comparable(&fetched.metadata.version)
             != prowess_resolve::comparable(&skill.version)
         {
             return Err(InstallError::OtherVersion {
                 name: full.to_owned(),
                 wanted: skill.version.clone(),
-                found: fetched.described.version,
+                found: fetched.metadata.version,
             });
         }
         fetched.is_explicit = is_asked_for;

@@ -4,22 +4,22 @@ use std::collections::BTreeSet;
 
 use prowess_core::Remedy;
 use prowess_package::digest::content_digest;
-use prowess_package::limits::Limits;
+use prowess_package::limits::PackageLimits;
 use prowess_package::name::SkillName;
 use prowess_package::tree::Tree;
 use prowess_policy::{Origin, Trust};
 use prowess_trust::{Attestation, Evidence};
 use semver::Version;
 
-use super::{InstallError, Installer, Plan, Step};
-use crate::described::{Described, describe};
-use crate::lock::{Lock, Locked};
-use crate::review::{Candidate, Leave, Modesty, Review, review};
+use super::{InstallError, InstallPlan, InstallStep, Installer};
+use crate::lock::{LockEntry, LockFile};
+use crate::metadata::{SkillMetadata, read_metadata};
+use crate::review::{Candidate, InstallPermissions, LowerClaim, Review, review};
 use crate::source::{self, Pinned, SourceError, SourceErrorKind};
 
 /// What was done to get to what the lock file says.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Restored {
+pub struct RestoreReport {
     /// Skills that were fetched.
     pub installed: Vec<(SkillName, Version)>,
     /// Skills that were there already, byte for byte.
@@ -32,9 +32,9 @@ pub struct Restored {
 
 /// What would be done to get to what the lock file says.
 #[derive(Debug)]
-pub struct Restoration {
+pub struct RestorePlan {
     /// What is put back.
-    pub plan: Plan,
+    pub plan: InstallPlan,
     /// Skills that can't be put back, and why. Nothing of them changes.
     pub failures: Vec<(SkillName, InstallError)>,
     /// Skills that are there and that the lock file does not know; they are left alone.
@@ -43,8 +43,8 @@ pub struct Restoration {
 
 impl Installer<'_> {
     /// Installs what the lock file says, all of it or nothing, when there is nothing to agree to any more.
-    pub fn restore(&self) -> Result<Restored, InstallError> {
-        let Restoration { mut plan, failures, unknown } = self.plan_restore(None)?;
+    pub fn restore(&self) -> Result<RestoreReport, InstallError> {
+        let RestorePlan { mut plan, failures, unknown } = self.plan_restore(None)?;
         if let Some((_, error)) = failures.into_iter().next() {
             return Err(error);
         }
@@ -58,10 +58,10 @@ impl Installer<'_> {
         }
         let unchanged = std::mem::take(&mut plan.unchanged);
         let notes = std::mem::take(&mut plan.notes);
-        let applied = self.apply(plan)?;
+        let applied = self.store.apply(&plan)?;
         let installed = applied.installed.into_iter();
         let installed = installed.map(|(name, version, _)| (name, version)).collect();
-        Ok(Restored { installed, unchanged, unknown, notes })
+        Ok(RestoreReport { installed, unchanged, unknown, notes })
     }
 
     /// Finds out what has to be put back to get to what the lock file says: of some skills, or of all. Nothing is written.
@@ -71,7 +71,7 @@ impl Installer<'_> {
     pub fn plan_restore(
         &self,
         only: Option<&BTreeSet<SkillName>>,
-    ) -> Result<Restoration, InstallError> {
+    ) -> Result<RestorePlan, InstallError> {
         let (before, lock) = self.read_lock()?;
         let unknown = self.unknown(&lock)?;
         let (mut steps, mut unchanged) = (Vec::new(), Vec::new());
@@ -89,34 +89,34 @@ impl Installer<'_> {
         }
         unchanged.sort();
         let (newer, none) = (Vec::new(), Vec::new());
-        let plan = Plan {
+        let plan = InstallPlan {
             steps,
             unchanged,
-            left_out: Vec::new(),
-            gone_without: Vec::new(),
+            unavailable: Vec::new(),
+            skipped: Vec::new(),
             notes,
             failures: none,
             newer,
             before,
             lock,
         };
-        Ok(Restoration { plan, failures, unknown })
+        Ok(RestorePlan { plan, failures, unknown })
     }
 
     /// What has to be done for one skill; nothing when it is there and was agreed to.
     fn put_back(
         &self,
         name: &SkillName,
-        entry: &Locked,
+        entry: &LockEntry,
         notes: &mut Vec<String>,
-    ) -> Result<Option<Step>, InstallError> {
-        let is_whole = self.is_whole(name, entry);
-        if is_whole && self.has_agreed(name, entry) {
+    ) -> Result<Option<InstallStep>, InstallError> {
+        let is_unchanged = self.store.is_unchanged(name, entry);
+        if is_unchanged && self.store.has_agreed(name, entry) {
             return Ok(None);
         }
-        let tree = if is_whole {
+        let tree = if is_unchanged {
             let files = |source| InstallError::Files { name: name.to_string(), source };
-            Tree::read(&self.store.skill_path(name), &Limits::PACKAGE).map_err(files)?.tree
+            Tree::read(&self.store.skill_path(name), &PackageLimits::PACKAGE).map_err(files)?.tree
         } else {
             let Some(pinned) = &entry.source else {
                 return Err(SourceError {
@@ -128,7 +128,7 @@ impl Installer<'_> {
                 }
                 .into());
             };
-            let fetched: source::Fetched = self.source.fetch(name.as_str(), pinned)?;
+            let fetched: source::FetchedFiles = self.source.fetch(name.as_str(), pinned)?;
             notes.extend(fetched.notes);
             fetched.tree
         };
@@ -140,16 +140,17 @@ impl Installer<'_> {
                 found,
             });
         }
-        let described = describe(&tree, name.as_str(), entry.chosen(name)).map_err(|source| {
-            InstallError::Described { name: name.to_string(), evident: None, source }
-        })?;
-        let attestation = self.still_vouched(name, entry, &described, &tree)?;
-        let (review, demands) = self.first_look(entry, &described, &attestation, &tree);
-        if is_whole && review.is_clear() {
+        let metadata =
+            read_metadata(&tree, name.as_str(), entry.chosen(name)).map_err(|source| {
+                InstallError::Metadata { name: name.to_string(), evident: None, source }
+            })?;
+        let attestation = self.still_vouched(name, entry, &metadata, &tree)?;
+        let (review, demands) = self.first_look(entry, &metadata, &attestation, &tree);
+        if is_unchanged && review.is_clear() {
             return Ok(None);
         }
-        Ok(Some(Step {
-            described,
+        Ok(Some(InstallStep {
+            metadata,
             replaces: None,
             review,
             attestation,
@@ -163,36 +164,36 @@ impl Installer<'_> {
     /// What this user has to agree to. Every skill of a lock file is named in it, so none comes along unseen.
     fn first_look(
         &self,
-        entry: &Locked,
-        described: &Described,
+        entry: &LockEntry,
+        metadata: &SkillMetadata,
         attestation: &Attestation,
         tree: &Tree,
-    ) -> (Review, Vec<crate::agreement::Demand>) {
-        let (Some(shared), Some(source)) = (self.store.as_shared(), &entry.source) else {
+    ) -> (Review, Vec<crate::agreement::ConsentItem>) {
+        let (Some(shared), Some(source)) = (self.store.project(), &entry.source) else {
             return (Review::default(), Vec::new());
         };
-        let tier = Trust::of(&described.skill, attestation.tier, None, Origin::Downloaded).tier();
+        let tier = Trust::of(&metadata.skill, attestation.tier, None, Origin::Downloaded).tier();
         let evidence = Evidence { tier, ..attestation.to_evidence() };
         let candidate = Candidate {
-            calls_itself: described.calls_itself.as_deref(),
-            is_prose: described.is_prose,
-            errors: &described.errors,
-            version: &described.version,
-            grants: &described.grants,
+            calls_itself: metadata.calls_itself.as_deref(),
+            is_prose: metadata.is_prose,
+            errors: &metadata.errors,
+            version: &metadata.version,
+            grants: &metadata.grants,
             evidence: &evidence,
             owner: entry.owner.as_deref(),
             source,
             is_explicit: true,
             signer_accepted: false,
-            modesty: Modesty::of(&described.skill, attestation.tier, tree.manifest()),
+            lower_claim: LowerClaim::of(&metadata.skill, attestation.tier, tree.manifest()),
         };
-        let demands = self.demands(described, &tree.hashes(), &candidate);
+        let demands = self.demands(metadata, &tree.hashes(), &candidate);
         if !shared.agreements.cover(&demands) {
-            return (review(&candidate, None, self.leave), demands);
+            return (review(&candidate, None, self.permissions), demands);
         }
         // What nobody can agree to is refused for ever.
-        let leave = Leave { experimental: true, ..self.leave };
-        let refusals = review(&candidate, None, leave).refusals;
+        let permissions = InstallPermissions { experimental: true, ..self.permissions };
+        let refusals = review(&candidate, None, permissions).refusals;
         (Review { refusals, questions: Vec::new() }, demands)
     }
 
@@ -201,13 +202,13 @@ impl Installer<'_> {
     fn still_vouched(
         &self,
         name: &SkillName,
-        entry: &Locked,
-        described: &Described,
+        entry: &LockEntry,
+        metadata: &SkillMetadata,
         tree: &Tree,
     ) -> Result<Attestation, InstallError> {
         let hashes = tree.hashes();
         let namespace = entry.source.as_ref().and_then(Pinned::namespace);
-        let attestation = self.attest(described, tree, &hashes, namespace);
+        let attestation = self.attest(metadata, tree, &hashes, namespace);
         if attestation.is_refused() {
             let refusals = attestation.refused.iter().map(ToString::to_string).collect();
             return Err(InstallError::BadSignature { name: name.clone(), refusals });
@@ -231,7 +232,7 @@ impl Installer<'_> {
             }
         }
         // A tier in a lock file is a memory and no proof.
-        let trust = Trust::of(&described.skill, attestation.tier, None, Origin::Downloaded);
+        let trust = Trust::of(&metadata.skill, attestation.tier, None, Origin::Downloaded);
         if trust.tier() < entry.tier {
             return Err(refused(format!(
                 "the lock file says `{}`, and its signatures prove `{}` here",
@@ -242,14 +243,14 @@ impl Installer<'_> {
         Ok(attestation)
     }
 
-    fn unknown(&self, lock: &Lock) -> Result<Vec<SkillName>, InstallError> {
+    fn unknown(&self, lock: &LockFile) -> Result<Vec<SkillName>, InstallError> {
         let installed = self.store.installed()?;
         Ok(installed.into_iter().filter(|name| !lock.skills.contains_key(name)).collect())
     }
 }
 
 /// The skills of a lock file, each behind all that it needs (GAIA §10.3). A circle, which no resolution makes, is cut.
-fn in_order(lock: &Lock) -> Vec<&SkillName> {
+fn in_order(lock: &LockFile) -> Vec<&SkillName> {
     let mut order: Vec<&SkillName> = Vec::new();
     let mut seen: BTreeSet<&SkillName> = BTreeSet::new();
     for first in lock.skills.keys() {

@@ -12,10 +12,10 @@ use prowess_package::name::SkillName;
 use crate::agents::Agent;
 use crate::places::{Places, Scope};
 
-use super::record::{Record, Recorded};
+use super::record::{Record, RecordedPlacement};
 use super::{
-    Change, Form, Placement, PlacementError, Reached, Source, There, Wish, digest, disk, found_in,
-    is_copied, plan_with, reach,
+    AgentFolder, Placement, PlacementChange, PlacementError, PlacementForm, PlacementRequest,
+    Source, There, digest, disk, found_in, is_copied, plan_with, reach,
 };
 
 /// The file that whoever changes placements holds a lock on.
@@ -27,7 +27,7 @@ const ASIDE: &str = ".old";
 
 /// Whose placements are taken away.
 #[derive(Clone, Copy, Debug)]
-pub enum Owners<'o> {
+pub enum PlacementOwners<'o> {
     /// Everybody's.
     All,
     /// Those of some agents; a folder that others share stays as it is.
@@ -36,18 +36,18 @@ pub enum Owners<'o> {
 
 /// What became of a placement.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Undone {
+pub struct RemovedPlacement {
     /// The skill.
     pub skill: SkillName,
     /// Where it was.
     pub path: PathBuf,
     /// What became of it.
-    pub how: UndoneHow,
+    pub how: RemovalOutcome,
 }
 
 /// What became of a placement.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum UndoneHow {
+pub enum RemovalOutcome {
     /// It is gone.
     Removed,
     /// Others still need it, by their ids.
@@ -58,29 +58,32 @@ pub enum UndoneHow {
     Missing,
 }
 
-/// Places a skill for the agents of a wish. What is there already is left alone, so that doing it twice is doing it once.
+/// Places a skill for the agents of a request. What is there already is left alone, so that doing it twice is doing it once.
 ///
 /// Everything is looked at before anything is changed, and what was changed is taken back when a later step fails. What
 /// is about to be made or placed is written down before it gets its name: after a crash the list may name something that
 /// is not there, which harms nobody, and never the other way round.
-pub fn apply(places: &Places, wish: &Wish<'_>) -> Result<Vec<Placement>, PlacementError> {
-    let mut outcomes = apply_all(places, std::slice::from_ref(wish))?;
+pub fn apply(
+    places: &Places,
+    request: &PlacementRequest<'_>,
+) -> Result<Vec<Placement>, PlacementError> {
+    let mut outcomes = apply_all(places, std::slice::from_ref(request))?;
     outcomes.pop().unwrap_or(Ok(Vec::new()))
 }
 
 /// Places many skills as [`apply`] does it, each whole or not at all: one that fails keeps no other from its place. The
-/// answers are in the order of the wishes.
+/// answers are in the order of the requests.
 ///
 /// The list of what is placed is read and written a fixed number of times, however many skills there are: it holds all
 /// of them, and once for each would be quadratic.
 pub fn apply_all(
     places: &Places,
-    wishes: &[Wish<'_>],
+    requests: &[PlacementRequest<'_>],
 ) -> Result<Vec<Result<Vec<Placement>, PlacementError>>, PlacementError> {
     let mut outcomes: BTreeMap<usize, Outcome> = BTreeMap::new();
     for scope in [Scope::Project, Scope::User] {
-        let mut waiting: Vec<(usize, &Wish<'_>)> =
-            wishes.iter().enumerate().filter(|(_, wish)| wish.scope == scope).collect();
+        let mut waiting: Vec<(usize, &PlacementRequest<'_>)> =
+            requests.iter().enumerate().filter(|(_, request)| request.scope == scope).collect();
         while !waiting.is_empty() {
             let (done, deferred) = apply_batch(places, scope, waiting)?;
             outcomes.extend(done);
@@ -90,33 +93,33 @@ pub fn apply_all(
     Ok(outcomes.into_values().collect())
 }
 
-/// What became of a wish.
+/// What became of a request.
 type Outcome = Result<Vec<Placement>, PlacementError>;
-/// Something of each wish, with the number of the wish.
+/// Something of each request, with the number of the request.
 type Numbered<T> = Vec<(usize, T)>;
 
 /// Places what does not meet at a path; the others are given back, and wait until they can see what was placed now.
 fn apply_batch<'w>(
     places: &Places,
     scope: Scope,
-    wishes: Numbered<&'w Wish<'w>>,
-) -> Result<(Numbered<Outcome>, Numbered<&'w Wish<'w>>), PlacementError> {
+    requests: Numbered<&'w PlacementRequest<'w>>,
+) -> Result<(Numbered<Outcome>, Numbered<&'w PlacementRequest<'w>>), PlacementError> {
     let held = Held::take(places, scope)?;
     let before = Record::read(places, scope)?;
     let ways = reach::all_folders(scope, places);
-    let skills: Vec<&SkillName> = wishes.iter().map(|(_, wish)| wish.skill).collect();
+    let skills: Vec<&SkillName> = requests.iter().map(|(_, request)| request.skill).collect();
     sweep(&ways, &skills);
     let mut record = before.clone();
     let mut taken: BTreeSet<PathBuf> = BTreeSet::new();
     let mut tasks: Vec<Task> = Vec::new();
     let mut deferred = Vec::new();
-    for (number, wish) in wishes {
-        let planned = plan_with(places, wish, &before)
-            .and_then(|planned| Ok((planned, Source::look(wish.directory)?)));
+    for (number, request) in requests {
+        let planned = plan_with(places, request, &before)
+            .and_then(|planned| Ok((planned, Source::look(request.directory)?)));
         match planned {
             Err(error) => tasks.push(Task { number, works: Vec::new(), failure: Some(error) }),
             Ok((planned, _)) if planned.iter().any(|(_, it)| taken.contains(&it.path)) => {
-                deferred.push((number, wish));
+                deferred.push((number, request));
             }
             Ok((planned, source)) => {
                 taken.extend(planned.iter().map(|(_, placement)| placement.path.clone()));
@@ -185,7 +188,7 @@ fn place_all(
     each(tasks, before, record, |work, record| {
         let placement = &work.placement;
         if work.is_ours() {
-            record.put(Recorded {
+            record.put(RecordedPlacement {
                 skill: placement.skill.clone(),
                 path: placement.path.clone(),
                 form: placement.form.clone(),
@@ -238,9 +241,9 @@ fn each(
     }
 }
 
-/// A wish on its way.
+/// A request on its way.
 struct Task {
-    /// Which of the wishes.
+    /// Which of the requests.
     number: usize,
     works: Vec<Work>,
     failure: Option<PlacementError>,
@@ -268,8 +271,8 @@ pub fn undo(
     places: &Places,
     scope: Scope,
     skill: &SkillName,
-    owners: Owners<'_>,
-) -> Result<Vec<Undone>, PlacementError> {
+    owners: PlacementOwners<'_>,
+) -> Result<Vec<RemovedPlacement>, PlacementError> {
     undo_all(places, scope, &BTreeSet::from([skill]), owners)
 }
 
@@ -278,21 +281,21 @@ pub fn undo_all(
     places: &Places,
     scope: Scope,
     skills: &BTreeSet<&SkillName>,
-    owners: Owners<'_>,
-) -> Result<Vec<Undone>, PlacementError> {
+    owners: PlacementOwners<'_>,
+) -> Result<Vec<RemovedPlacement>, PlacementError> {
     let held = Held::take(places, scope)?;
     let mut record = Record::read(places, scope)?;
     let ways = reach::all_folders(scope, places);
     sweep(&ways, &skills.iter().copied().collect::<Vec<&SkillName>>());
-    let known: Vec<Recorded> =
+    let known: Vec<RecordedPlacement> =
         record.all().filter(|known| skills.contains(&known.skill)).cloned().collect();
     let mut undone = Vec::new();
     let mut opened = BTreeMap::new();
     let mut failure = None;
     for mut recorded in known {
         let leaving = |id: &String| match owners {
-            Owners::All => true,
-            Owners::Only(agents) => agents.iter().any(|agent| agent.id == id),
+            PlacementOwners::All => true,
+            PlacementOwners::Only(agents) => agents.iter().any(|agent| agent.id == id),
         };
         if !recorded.owners.iter().any(leaving) {
             continue;
@@ -300,15 +303,15 @@ pub fn undo_all(
         recorded.owners.retain(|id| !leaving(id));
         let (skill, path) = (recorded.skill.clone(), recorded.path.clone());
         if !recorded.owners.is_empty() {
-            let how = UndoneHow::StillNeeded(recorded.owners.clone());
+            let how = RemovalOutcome::StillNeeded(recorded.owners.clone());
             record.put(recorded);
-            undone.push(Undone { skill, path, how });
+            undone.push(RemovedPlacement { skill, path, how });
             continue;
         }
         match take_away(&ways, &recorded, &mut opened) {
             Ok(how) => {
                 record.forget(&path);
-                undone.push(Undone { skill, path, how });
+                undone.push(RemovedPlacement { skill, path, how });
             }
             Err(error) => {
                 failure = Some(error);
@@ -354,7 +357,7 @@ impl Held {
 
 /// One placement on its way.
 struct Work {
-    reached: Reached,
+    reached: AgentFolder,
     /// Open once the way there is made.
     folder: Option<Rc<Folder>>,
     source: Rc<Source>,
@@ -376,7 +379,7 @@ enum Progress {
 
 impl Work {
     fn is_ours(&self) -> bool {
-        self.placement.change != Change::Theirs
+        self.placement.change != PlacementChange::Theirs
     }
 
     fn folder(&self) -> &Folder {
@@ -390,14 +393,14 @@ impl Work {
     /// Makes the link or the copy.
     fn stage(&mut self) -> Result<(), PlacementError> {
         match self.placement.change {
-            Change::Keep | Change::Theirs => return Ok(()),
-            Change::Make | Change::Replace => {}
+            PlacementChange::Keep | PlacementChange::Theirs => return Ok(()),
+            PlacementChange::Make | PlacementChange::Replace => {}
         }
         let failed = || disk("write into", self.placement.path.parent().unwrap_or(Path::new("/")));
         let staging = self.staging();
         let source = &self.source;
         clear(self.folder(), &self.placement.skill).map_err(failed())?;
-        if let Form::Link(target) = &self.placement.form {
+        if let PlacementForm::Link(target) = &self.placement.form {
             match self.folder().make_link(target, &staging) {
                 Ok(()) => {
                     self.progress = Progress::Staged;
@@ -416,11 +419,11 @@ impl Work {
         folder.sync_tree(&staging).map_err(disk("copy", &source.folder))?;
         let copied = digest(&folder)
             .map_err(|error| PlacementError::Copy { path: source.folder.clone(), source: error })?;
-        if matches!(self.placement.form, Form::Copy(planned) if planned != copied) {
+        if matches!(self.placement.form, PlacementForm::Copy(planned) if planned != copied) {
             let error = io::Error::other("it changed while it was copied, try again");
             return Err(disk("copy", &source.folder)(error));
         }
-        self.placement.form = Form::Copy(copied);
+        self.placement.form = PlacementForm::Copy(copied);
         Ok(())
     }
 
@@ -429,12 +432,12 @@ impl Work {
         let (folder, name, staging) =
             (self.folder(), self.placement.skill.as_str(), self.staging());
         match self.placement.change {
-            Change::Keep | Change::Theirs => {}
-            Change::Make => {
+            PlacementChange::Keep | PlacementChange::Theirs => {}
+            PlacementChange::Make => {
                 folder.rename_new(&staging, name)?;
                 self.progress = Progress::Made;
             }
-            Change::Replace => {
+            PlacementChange::Replace => {
                 swap(folder, &staging, name)?;
                 self.progress = Progress::Exchanged;
             }
@@ -497,22 +500,22 @@ fn has_no_links(error: &io::Error) -> bool {
 }
 
 fn take_away(
-    ways: &[Reached],
-    recorded: &Recorded,
+    ways: &[AgentFolder],
+    recorded: &RecordedPlacement,
     opened: &mut BTreeMap<PathBuf, Folder>,
-) -> Result<UndoneHow, PlacementError> {
+) -> Result<RemovalOutcome, PlacementError> {
     let path = recorded.path.parent().unwrap_or(Path::new("/"));
     let folder = match opened.entry(path.to_owned()) {
         Entry::Occupied(known) => known.into_mut(),
         Entry::Vacant(vacant) => match reach_recorded(ways, path)? {
             Some(folder) => vacant.insert(folder),
-            None => return Ok(UndoneHow::Missing),
+            None => return Ok(RemovalOutcome::Missing),
         },
     };
     let failed = |doing| disk(doing, &recorded.path);
     match found_in(folder, &recorded.skill, Some(recorded)).map_err(failed("look at"))? {
-        There::Nothing => return Ok(UndoneHow::Missing),
-        There::Theirs(_) => return Ok(UndoneHow::Changed),
+        There::Nothing => return Ok(RemovalOutcome::Missing),
+        There::Theirs(_) => return Ok(RemovalOutcome::Changed),
         There::Ours(_) => {}
     }
     // Out of sight in one step, so that no agent ever sees half a skill.
@@ -523,11 +526,11 @@ fn take_away(
         clear(folder, &recorded.skill)
     };
     remove().map_err(failed("remove"))?;
-    Ok(UndoneHow::Removed)
+    Ok(RemovalOutcome::Removed)
 }
 
 /// Removes what a call that was killed has left under hidden names. What can't be removed harms nobody.
-fn sweep(ways: &[Reached], skills: &[&SkillName]) {
+fn sweep(ways: &[AgentFolder], skills: &[&SkillName]) {
     for folder in ways.iter().filter_map(|reached| reached.open_existing().ok().flatten()) {
         for skill in skills {
             let _ = clear(&folder, skill);
@@ -536,7 +539,7 @@ fn sweep(ways: &[Reached], skills: &[&SkillName]) {
 }
 
 /// Opens a folder of the list by the way of the agent whose folder it is.
-fn reach_recorded(ways: &[Reached], folder: &Path) -> Result<Option<Folder>, PlacementError> {
+fn reach_recorded(ways: &[AgentFolder], folder: &Path) -> Result<Option<Folder>, PlacementError> {
     match ways.iter().find(|reached| reached.real == folder) {
         Some(reached) => reached.open_existing(),
         None => Ok(None),
@@ -544,7 +547,7 @@ fn reach_recorded(ways: &[Reached], folder: &Path) -> Result<Option<Folder>, Pla
 }
 
 /// Folders that were made for placements, when nothing is in them any more.
-fn remove_made_folders(ways: &[Reached], record: &mut Record) {
+fn remove_made_folders(ways: &[AgentFolder], record: &mut Record) {
     let mut made = std::mem::take(&mut record.folders);
     made.sort();
     made.dedup();
@@ -558,7 +561,7 @@ fn remove_made_folders(ways: &[Reached], record: &mut Record) {
 }
 
 /// Whether it is gone. What can't be removed stays, and nothing is lost by that.
-fn remove_folder(ways: &[Reached], path: &Path) -> bool {
+fn remove_folder(ways: &[AgentFolder], path: &Path) -> bool {
     let reached = ways.iter().find(|reached| reached.real.starts_with(path));
     let Some(reached) = reached else { return true };
     let (Some(above), Some(name)) =
@@ -566,7 +569,7 @@ fn remove_folder(ways: &[Reached], path: &Path) -> bool {
     else {
         return true;
     };
-    let above = Reached { anchor: reached.anchor.clone(), real: above.to_owned() };
+    let above = AgentFolder { anchor: reached.anchor.clone(), real: above.to_owned() };
     match above.open_existing() {
         Ok(Some(folder)) => folder.remove_empty(name).unwrap_or(false),
         Ok(None) => true,

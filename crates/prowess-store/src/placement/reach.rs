@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use prowess_files::folder::{Folder, Kind};
+use prowess_files::folder::{EntryKind, Folder};
 
 use crate::agents::{self, Agent};
 use crate::places::{Location, Places, Scope};
@@ -12,7 +12,7 @@ use crate::places::{Location, Places, Scope};
 use super::{PlacementError, disk};
 
 /// A folder of an agent, free of links.
-pub(super) struct Reached {
+pub(super) struct AgentFolder {
     /// What it lies in, free of links.
     pub(super) anchor: PathBuf,
     /// The folder; it need not be there yet.
@@ -24,7 +24,7 @@ pub(super) fn folder_of(
     agent: &Agent,
     scope: Scope,
     places: &Places,
-) -> Result<Reached, PlacementError> {
+) -> Result<AgentFolder, PlacementError> {
     if scope == Scope::Project && places.project.is_none() {
         return Err(PlacementError::NoProject);
     }
@@ -35,7 +35,7 @@ pub(super) fn folder_of(
 }
 
 /// The folders of all agents, each once. One that leads out of its place is left out: nothing was put there.
-pub(super) fn all_folders(scope: Scope, places: &Places) -> Vec<Reached> {
+pub(super) fn all_folders(scope: Scope, places: &Places) -> Vec<AgentFolder> {
     let templates: BTreeSet<&str> =
         agents::all().iter().filter_map(|agent| agent.folder(scope)).collect();
     let locations = templates.into_iter().filter_map(|template| places.locate(template));
@@ -43,7 +43,7 @@ pub(super) fn all_folders(scope: Scope, places: &Places) -> Vec<Reached> {
 }
 
 /// The folder of our own files.
-pub(super) fn state(scope: Scope, places: &Places) -> Result<Reached, PlacementError> {
+pub(super) fn state(scope: Scope, places: &Places) -> Result<AgentFolder, PlacementError> {
     let path = places.state(scope).ok_or(PlacementError::NoProject)?;
     match (scope, &places.project) {
         (Scope::Project, Some(project)) => resolve(&Location { anchor: project.clone(), path }),
@@ -51,22 +51,22 @@ pub(super) fn state(scope: Scope, places: &Places) -> Result<Reached, PlacementE
             // The user has chosen where data is; that folder may not be there yet.
             std::fs::create_dir_all(&path).map_err(disk("make", &path))?;
             let real = path.canonicalize().map_err(disk("open", &path))?;
-            Ok(Reached { anchor: real.clone(), real })
+            Ok(AgentFolder { anchor: real.clone(), real })
         }
     }
 }
 
 /// Follows every link on the way and looks where it ends.
-pub(super) fn resolve(location: &Location) -> Result<Reached, PlacementError> {
+pub(super) fn resolve(location: &Location) -> Result<AgentFolder, PlacementError> {
     let anchor = location.anchor.canonicalize().map_err(disk("open", &location.anchor))?;
     if let Some(below) = is_all_missing(location) {
-        return Ok(Reached { real: anchor.join(below), anchor });
+        return Ok(AgentFolder { real: anchor.join(below), anchor });
     }
     let real = real(&location.path).map_err(disk("open", &location.path))?;
     if !real.starts_with(&anchor) {
         return Err(PlacementError::Leaves { path: location.path.clone(), to: real, anchor });
     }
-    Ok(Reached { anchor, real })
+    Ok(AgentFolder { anchor, real })
 }
 
 /// The way below the anchor, when not even its first part is there: most agents of the table are on no machine.
@@ -95,7 +95,7 @@ fn real(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-impl Reached {
+impl AgentFolder {
     /// Opens the folder part by part from its anchor, and makes what is missing. A folder that has become a link since is
     /// an error.
     pub(super) fn open(&self) -> Result<Folder, PlacementError> {
@@ -127,7 +127,7 @@ impl Reached {
         for part in self.parts() {
             match folder.kind(part.as_bytes()).map_err(disk("open", &self.real))? {
                 None => return Ok(None),
-                Some(Kind::Folder | Kind::File | Kind::Link | Kind::Other) => {}
+                Some(EntryKind::Folder | EntryKind::File | EntryKind::Link | EntryKind::Other) => {}
             }
             folder = folder.folder(part).map_err(disk("open", &self.real))?;
         }

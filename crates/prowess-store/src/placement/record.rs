@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
-use prowess_files::folder::{Folder, Kind};
+use prowess_files::folder::{EntryKind, Folder};
 use prowess_package::name::SkillName;
 use serde_json::{Map, Value, json};
 
 use crate::places::{Places, Scope};
 
-use super::{Form, PlacementError, disk, reach};
+use super::{PlacementError, PlacementForm, disk, reach};
 
 /// The name of the list, beside the store.
 pub const FILE_NAME: &str = "placements.json";
@@ -26,35 +26,35 @@ pub(super) struct Record {
     /// The folder that paths are relative to where they can be: the project or the home.
     base: PathBuf,
     /// What is at each path. Hundreds of skills are placed at once, so that finding one must not be a walk.
-    placements: BTreeMap<PathBuf, Recorded>,
+    placements: BTreeMap<PathBuf, RecordedPlacement>,
     /// Folders that were made for placements, to be removed with the last of them.
     pub(super) folders: Vec<PathBuf>,
 }
 
 /// One skill in one folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recorded {
+pub struct RecordedPlacement {
     /// The skill.
     pub skill: SkillName,
     /// Where it is.
     pub path: PathBuf,
     /// As what.
-    pub form: Form,
+    pub form: PlacementForm,
     /// As what it was there before, while the change may not be done.
-    pub(super) was: Option<Form>,
+    pub(super) was: Option<PlacementForm>,
     /// The ids of the agents for which it is there.
     pub owners: Vec<String>,
 }
 
-impl Recorded {
+impl RecordedPlacement {
     /// Everything that may be there from us.
-    pub(super) fn forms(&self) -> impl Iterator<Item = &Form> {
+    pub(super) fn forms(&self) -> impl Iterator<Item = &PlacementForm> {
         [Some(&self.form), self.was.as_ref()].into_iter().flatten()
     }
 }
 
 /// What was placed in a scope, as far as the list says.
-pub fn placed(places: &Places, scope: Scope) -> Result<Vec<Recorded>, PlacementError> {
+pub fn placed(places: &Places, scope: Scope) -> Result<Vec<RecordedPlacement>, PlacementError> {
     Record::read(places, scope).map(|record| record.placements.into_values().collect())
 }
 
@@ -73,7 +73,8 @@ impl Record {
         }
         let state = reach::state(scope, places)?;
         let Some(folder) = state.open_existing()? else { return Ok(empty) };
-        if folder.kind(FILE_NAME.as_bytes()).map_err(disk("read", &path))? != Some(Kind::File) {
+        if folder.kind(FILE_NAME.as_bytes()).map_err(disk("read", &path))? != Some(EntryKind::File)
+        {
             let why = "it is not a file".to_owned();
             return Err(PlacementError::Record { path, why });
         }
@@ -115,7 +116,11 @@ impl Record {
         Ok(self)
     }
 
-    fn recorded(&self, row: &Value, folders: &BTreeSet<PathBuf>) -> Result<Recorded, String> {
+    fn recorded(
+        &self,
+        row: &Value,
+        folders: &BTreeSet<PathBuf>,
+    ) -> Result<RecordedPlacement, String> {
         let text = |key: &str| row[key].as_str().ok_or_else(|| format!("`{key}` is missing"));
         let skill: SkillName = text("skill")?.parse().map_err(|error| format!("{error}"))?;
         let path = self.base.join(text("path")?);
@@ -128,21 +133,21 @@ impl Record {
         let owners = row["owners"].as_array().ok_or("`owners` is missing")?;
         let owners = owners.iter().filter_map(Value::as_str).map(str::to_owned).collect();
         let form = form(row).ok_or("`link` and `copy` are missing")?;
-        Ok(Recorded { skill, path, form, was: form_of(row.get("was")), owners })
+        Ok(RecordedPlacement { skill, path, form, was: form_of(row.get("was")), owners })
     }
 
     /// Everything that was placed, sorted by path.
-    pub(super) fn all(&self) -> impl Iterator<Item = &Recorded> {
+    pub(super) fn all(&self) -> impl Iterator<Item = &RecordedPlacement> {
         self.placements.values()
     }
 
     /// What was placed at a path.
-    pub(super) fn at(&self, path: &Path) -> Option<&Recorded> {
+    pub(super) fn at(&self, path: &Path) -> Option<&RecordedPlacement> {
         self.placements.get(path)
     }
 
     /// Writes down what is at a path.
-    pub(super) fn put(&mut self, recorded: Recorded) {
+    pub(super) fn put(&mut self, recorded: RecordedPlacement) {
         self.placements.insert(recorded.path.clone(), recorded);
     }
 
@@ -186,22 +191,28 @@ impl Record {
     }
 }
 
-fn form(row: &Value) -> Option<Form> {
+fn form(row: &Value) -> Option<PlacementForm> {
     match (row["link"].as_str(), row["copy"].as_str()) {
-        (Some(target), None) => Some(Form::Link(PathBuf::from(target))),
-        (None, Some(digest)) => Some(Form::Copy(digest.strip_prefix("sha256:")?.parse().ok()?)),
+        (Some(target), None) => Some(PlacementForm::Link(PathBuf::from(target))),
+        (None, Some(digest)) => {
+            Some(PlacementForm::Copy(digest.strip_prefix("sha256:")?.parse().ok()?))
+        }
         _ => None,
     }
 }
 
-fn form_of(row: Option<&Value>) -> Option<Form> {
+fn form_of(row: Option<&Value>) -> Option<PlacementForm> {
     form(row?)
 }
 
-fn add_form(row: &mut Map<String, Value>, form: &Form) {
+fn add_form(row: &mut Map<String, Value>, form: &PlacementForm) {
     match form {
-        Form::Link(target) => row.insert("link".to_owned(), json!(target.to_string_lossy())),
-        Form::Copy(digest) => row.insert("copy".to_owned(), json!(format!("sha256:{digest}"))),
+        PlacementForm::Link(target) => {
+            row.insert("link".to_owned(), json!(target.to_string_lossy()))
+        }
+        PlacementForm::Copy(digest) => {
+            row.insert("copy".to_owned(), json!(format!("sha256:{digest}")))
+        }
     };
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use prowess_format::ReadOptions;
 use prowess_format::text::{shorten, visible};
-use prowess_package::content::{MANIFEST, Role, role_of_folder};
+use prowess_package::content::{FileRole, MANIFEST, role_of_folder};
 
 /// How many folders lie above a skill at most.
 pub(crate) const MOST_DEPTH: usize = 5;
@@ -16,7 +16,7 @@ const MOST_SHOWN: usize = 80;
 
 /// A skill that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundFolder {
     /// Its folder, with `/` between its parts; empty for the root.
     pub folder: String,
     /// What it is called.
@@ -38,7 +38,7 @@ pub fn skill_folders<'a>(paths: impl IntoIterator<Item = &'a str>) -> Vec<&'a st
             continue;
         };
         let is_fit = folder.split('/').count() <= MOST_DEPTH
-            && folder.split('/').all(|part| role_of_folder(part) != Role::Litter);
+            && folder.split('/').all(|part| role_of_folder(part) != FileRole::Litter);
         if is_fit {
             folders.push(folder);
         }
@@ -61,9 +61,9 @@ pub fn skill_folders<'a>(paths: impl IntoIterator<Item = &'a str>) -> Vec<&'a st
 ///
 /// Many repositories keep copies for certain agents in hidden folders, so a skill outside of these comes first, and copies
 /// inside are not worth a note.
-pub fn distinct(mut found: Vec<Found>) -> (Vec<Found>, Vec<String>) {
+pub fn distinct(mut found: Vec<FoundFolder>) -> (Vec<FoundFolder>, Vec<String>) {
     found.sort_by_cached_key(|skill| (is_hidden(&skill.folder), skill.folder.clone()));
-    let mut taken: BTreeMap<String, Found> = BTreeMap::new();
+    let mut taken: BTreeMap<String, FoundFolder> = BTreeMap::new();
     let mut notes = Vec::new();
     for skill in found {
         let Some(first) = taken.get(&skill.name) else {
@@ -120,8 +120,10 @@ mod tests {
 
     #[test]
     fn a_name_is_offered_once() {
-        let found =
-            |folder: &str, name: &str| Found { folder: folder.to_owned(), name: name.to_owned() };
+        let found = |folder: &str, name: &str| FoundFolder {
+            folder: folder.to_owned(),
+            name: name.to_owned(),
+        };
         let (skills, notes) = distinct(vec![
             found(".claude/skills/x", "x"),
             found("skills/x", "x"),

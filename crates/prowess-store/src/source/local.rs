@@ -4,17 +4,19 @@ use std::fs::File;
 use std::io::{self, Cursor, Read as _};
 use std::path::{Path, PathBuf};
 
-use prowess_files::folder::{Folder, Kind};
+use prowess_files::folder::{EntryKind, Folder};
 use prowess_format::text::visible;
-use prowess_package::content::{MANIFEST, Role, role_of_folder};
+use prowess_package::content::{FileRole, MANIFEST, role_of_folder};
 use prowess_package::digest::Sha256Digest;
-use prowess_package::limits::Limits;
+use prowess_package::limits::PackageLimits;
 use prowess_package::path::PackagePath;
 use prowess_package::tree::{Tree, TreeError, TreeFile, named};
 use prowess_package::unpack::{UnpackError, UnpackOptions, unpack_to_memory};
 
-use super::find::{Found, MOST_DEPTH, MOST_MANIFEST_BYTES, declared_name, distinct, skill_folders};
-use super::{Fetched, Offer, Offers, Pinned, Source, SourceError, SourceErrorKind};
+use super::find::{
+    FoundFolder, MOST_DEPTH, MOST_MANIFEST_BYTES, declared_name, distinct, skill_folders,
+};
+use super::{FetchedFiles, Offer, Offers, Pinned, Source, SourceError, SourceErrorKind};
 use crate::reference::Reference;
 
 /// How many folders are looked into when skills are searched.
@@ -28,7 +30,7 @@ pub struct Local {
     /// What `~` stands for.
     pub home: Option<PathBuf>,
     /// How much a skill may be.
-    pub limits: Limits,
+    pub limits: PackageLimits,
 }
 
 impl Source for Local {
@@ -47,14 +49,14 @@ impl Source for Local {
         self.file_offers(&path)
     }
 
-    fn fetch(&self, name: &str, pinned: &Pinned) -> Result<Fetched, SourceError> {
+    fn fetch(&self, name: &str, pinned: &Pinned) -> Result<FetchedFiles, SourceError> {
         match pinned {
             Pinned::Folder { path } => {
                 // That it is gone is told better here than by whoever reads its files.
                 std::fs::metadata(path).map_err(|error| cannot_read(Path::new(path), &error))?;
                 let read = Tree::read_foreign(Path::new(path), &self.limits)
                     .map_err(|error| not_usable(path, &error))?;
-                Ok(Fetched { tree: read.tree, notes: withheld(path, &read.withheld) })
+                Ok(FetchedFiles { tree: read.tree, notes: withheld(path, &read.withheld) })
             }
             Pinned::File { location, sha256 } if !location.contains("://") => {
                 let bytes = self.read_file(Path::new(location))?;
@@ -135,7 +137,10 @@ fn folder_offers(path: &Path) -> Result<Offers, SourceError> {
         let place = whole.to_string_lossy().into_owned();
         let manifest = read_start(&whole.join(MANIFEST), MOST_MANIFEST_BYTES)
             .map_err(|error| cannot_read(&whole.join(MANIFEST), &error))?;
-        found.push(Found { folder: folder.to_owned(), name: declared_name(&manifest, &place) });
+        found.push(FoundFolder {
+            folder: folder.to_owned(),
+            name: declared_name(&manifest, &place),
+        });
     }
     if found.is_empty() {
         if let Some(closed) = closed.first() {
@@ -172,7 +177,11 @@ fn folder_offers(path: &Path) -> Result<Offers, SourceError> {
 }
 
 /// The files in an archive, or a lone `SKILL.md`, told apart by the first bytes. `place` is for messages.
-pub fn tree_of_file(place: &str, bytes: Vec<u8>, limits: &Limits) -> Result<Fetched, SourceError> {
+pub fn tree_of_file(
+    place: &str,
+    bytes: Vec<u8>,
+    limits: &PackageLimits,
+) -> Result<FetchedFiles, SourceError> {
     let refused = |why: &dyn std::fmt::Display| {
         SourceError::new(SourceErrorKind::Unusable, format!("`{}`: {why}", visible(place)))
     };
@@ -188,7 +197,7 @@ pub fn tree_of_file(place: &str, bytes: Vec<u8>, limits: &Limits) -> Result<Fetc
                 refused
             }
         })?;
-        return Ok(Fetched { tree, notes: Vec::new() });
+        return Ok(FetchedFiles { tree, notes: Vec::new() });
     }
     if let Some(kind) = other_archive(&bytes) {
         return Err(refused(&format!("this is {kind}, and only `.tar.gz` and `.zip` are read"))
@@ -202,7 +211,7 @@ pub fn tree_of_file(place: &str, bytes: Vec<u8>, limits: &Limits) -> Result<Fetc
     let path: PackagePath = MANIFEST.parse().map_err(|error| refused(&error))?;
     let file = TreeFile { bytes, executable: false };
     let tree = Tree::from_files([(path, file)], limits).map_err(|error| refused(&error))?;
-    Ok(Fetched { tree, notes: Vec::new() })
+    Ok(FetchedFiles { tree, notes: Vec::new() })
 }
 
 /// What kind of archive it is that is not read, by its first bytes.
@@ -243,8 +252,8 @@ impl Walk {
             return Ok(());
         }
         let entries = folder.entries().map_err(|error| (prefix.to_owned(), error))?;
-        let is_manifest = |entry: &prowess_files::folder::Entry| {
-            entry.kind == Kind::File && entry.name == MANIFEST.as_bytes()
+        let is_manifest = |entry: &prowess_files::folder::FolderEntry| {
+            entry.kind == EntryKind::File && entry.name == MANIFEST.as_bytes()
         };
         if entries.iter().any(is_manifest) {
             // What lies deeper belongs to this skill.
@@ -258,7 +267,7 @@ impl Walk {
         for entry in entries {
             // No skill that can be installed lies behind a name that is no text.
             let Ok(name) = std::str::from_utf8(&entry.name) else { continue };
-            if entry.kind != Kind::Folder || role_of_folder(name) == Role::Litter {
+            if entry.kind != EntryKind::Folder || role_of_folder(name) == FileRole::Litter {
                 continue;
             }
             let path = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };

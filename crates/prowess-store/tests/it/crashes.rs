@@ -10,14 +10,15 @@ use std::sync::OnceLock;
 
 use insta::assert_snapshot;
 use prowess_files::faults::{self, Exchange, Fault};
-use prowess_package::limits::Limits;
+use prowess_package::limits::PackageLimits;
 use prowess_package::unpack::UnpackOptions;
+use prowess_store::commit::{Changes, CommitError};
 use prowess_store::store::Store;
-use prowess_store::switch::{Changes, CommitError};
 use prowess_testkit::archives::{TarEntry, file, gz, tar};
 use prowess_testkit::temporary;
 
-const OPTIONS: UnpackOptions<'static> = UnpackOptions { limits: Limits::PACKAGE, name: None };
+const OPTIONS: UnpackOptions<'static> =
+    UnpackOptions { limits: PackageLimits::PACKAGE, name: None };
 /// No space left on the device, and a file system that is read only.
 const FULL: i32 = 28;
 const READ_ONLY: i32 = 30;
@@ -168,7 +169,7 @@ const ACTION: &str = "PROWESS_CRASH_ACTION";
 const STEP: &str = "PROWESS_CRASH_STEP";
 const EXCHANGE: &str = "PROWESS_CRASH_EXCHANGE";
 
-/// The process that is killed. Its parent is [`killed_anywhere_old_or_new_is_whole`].
+/// The process that is killed. Its parent is [`a_kill_at_any_step_leaves_the_old_or_the_new_content`].
 #[test]
 #[ignore = "kills its process; another test starts it"]
 fn victim() {
@@ -184,7 +185,7 @@ fn victim() {
 
 /// Attack registry-B15: the real process is killed with SIGKILL before every single change of the disk.
 #[test]
-fn killed_anywhere_old_or_new_is_whole() {
+fn a_kill_at_any_step_leaves_the_old_or_the_new_content() {
     for (action, exchange) in Action::EVERYWHERE {
         let [before, after] = before_and_after(action);
         let (mut old, mut new) = (0, 0);

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use insta::assert_snapshot;
-use prowess_store::discovery::{CACHE_FILE_NAME, Listing, Memory, RootKind};
+use prowess_store::discovery::{CACHE_FILE_NAME, Listing, RootKind, ScanCache};
 
 use crate::home::Home;
 
@@ -67,7 +67,7 @@ fn roots_are_ordered_copies_are_shadowed_and_broken_skills_are_listed() {
     // A broken copy takes no name.
     home.write(".prowess/skills/only-user/SKILL.md", "---\nname: [\n---\n");
     home.write(".claude/skills/open/SKILL.md", "---\nname: open\ndescription: Never closed\n");
-    let listing = home.discover(Memory::None);
+    let listing = home.discover(ScanCache::None);
     assert_snapshot!(told(&home, &listing));
     assert_eq!(listing.broken().count(), 2);
     let deploy = listing.find("deploy").expect("it is there");
@@ -115,7 +115,7 @@ fn links_lead_to_one_skill_and_never_in_circles() {
         "---\nname: alias\ndescription: Fine\n---\n\nBody\n",
     );
     home.link(".claude/skills/alias/SKILL.md", "REAL.md");
-    assert_snapshot!(told(&home, &home.discover(Memory::None)));
+    assert_snapshot!(told(&home, &home.discover(ScanCache::None)));
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn a_walk_is_bounded_and_says_what_it_left_out() {
     assert!(made.success());
     home.write(".claude/skills/large/SKILL.md", &"x".repeat((16 << 20) + 1));
     home.write(".claude/skills/binary/SKILL.md", "\0\0\0\0");
-    assert_snapshot!(told(&home, &home.discover(Memory::None)));
+    assert_snapshot!(told(&home, &home.discover(ScanCache::None)));
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn a_root_has_at_most_20_000_folders() {
     for number in 0..20_001 {
         fs::create_dir_all(home.path(&format!(".claude/skills/{number}"))).expect("a folder");
     }
-    let listing = home.discover(Memory::None);
+    let listing = home.discover(ScanCache::None);
     assert_snapshot!(told(&home, &listing), @"note: .claude/skills more than 20000 folders: the others were not looked at");
 }
 
@@ -152,7 +152,7 @@ fn a_skill_is_seen_by_the_agents_in_whose_folders_it_is() {
     home.skill(".prowess/skills/deploy");
     home.link(".claude/skills/deploy", "../../.prowess/skills/deploy");
     home.link(".agents/skills/deploy", "../../.prowess/skills/deploy");
-    let listing = home.discover(Memory::None);
+    let listing = home.discover(ScanCache::None);
     let agents = listing.seen_by(listing.find("deploy").expect("it is there"));
     let ids: Vec<&str> = agents.iter().map(|agent| agent.id).collect();
     for (id, sees) in [("claude-code", true), ("codex", true), ("zed", true), ("kiro-cli", false)] {
@@ -169,12 +169,12 @@ fn other_spellings_count() {
     home.write("skills/lower/skill.md", "---\nname: lower\ndescription: Fine\n---\n\nBody\n");
     home.write("skills/both/skill.md", "---\nname: wrong\ndescription: Fine\n---\n\nBody\n");
     home.write("skills/both/SKILL.md", "---\nname: both\ndescription: Fine\n---\n\nBody\n");
-    let listing = home.discover(Memory::None);
+    let listing = home.discover(ScanCache::None);
     let names: Vec<&str> = listing.skills.iter().map(|skill| skill.name.as_str()).collect();
     assert_eq!(names, ["both", "lower"]);
 }
 
-const KEPT: Memory<'static> = Memory::Kept { stamp: "test" };
+const KEPT: ScanCache<'static> = ScanCache::Kept { stamp: "test" };
 
 #[test]
 fn what_is_remembered_is_what_would_be_read() {
@@ -182,7 +182,7 @@ fn what_is_remembered_is_what_would_be_read() {
     home.skill(".prowess/skills/a");
     home.skill("~/.claude/skills/a");
     home.write(".claude/skills/b/SKILL.md", "---\nname: [\n---\n");
-    let fresh = home.discover(Memory::None);
+    let fresh = home.discover(ScanCache::None);
     assert_eq!(home.discover(KEPT), fresh);
     assert_eq!(home.discover(KEPT), fresh, "from the cache");
     // Files in which nothing has changed are not opened: nobody could read this one.
@@ -219,11 +219,11 @@ fn a_file_that_changed_just_now_is_not_remembered() {
 fn a_damaged_cache_is_made_again() {
     let home = Home::new();
     home.skill(".prowess/skills/a");
-    let fresh = home.discover(Memory::None);
+    let fresh = home.discover(ScanCache::None);
     home.discover(KEPT);
     let cache = home.path("~/.cache/prowess").join(CACHE_FILE_NAME);
     let good = fs::read(&cache).expect("the cache was written");
-    let other_program = home.discover(Memory::Kept { stamp: "another" });
+    let other_program = home.discover(ScanCache::Kept { stamp: "another" });
     assert_eq!(other_program, fresh);
     let check = |what: &str, bytes: &[u8]| {
         fs::write(&cache, bytes).expect("it can be written");
@@ -255,7 +255,7 @@ fn a_cache_that_cannot_be_written_changes_nothing() {
     let home = Home::new();
     home.skill(".prowess/skills/a");
     let cache = home.write("~/.cache/prowess", "a file where a folder should be");
-    assert_eq!(home.discover(KEPT), home.discover(Memory::None));
+    assert_eq!(home.discover(KEPT), home.discover(ScanCache::None));
     assert!(cache.is_file());
 }
 
@@ -266,7 +266,7 @@ fn an_unreadable_folder_is_a_note_and_no_end() {
     let closed = home.skill(".claude/skills/group/closed");
     let folder = closed.parent().expect("it has a folder");
     fs::set_permissions(folder, fs::Permissions::from_mode(0o000)).expect("a mode can be set");
-    let listing = home.discover(Memory::None);
+    let listing = home.discover(ScanCache::None);
     fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).expect("a mode can be set");
     assert!(listing.find("fine").is_some());
     // The superuser can look into every folder.

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use prowess_store::discovery::{DiscoverOptions, Listing, Memory, discover};
+use prowess_store::discovery::{DiscoverOptions, Listing, ScanCache, discover};
 use prowess_store::places::Places;
 use tempfile::TempDir;
 
@@ -91,7 +91,7 @@ impl Home {
         std::os::unix::fs::symlink(target, path).expect("a link can be made");
     }
 
-    pub(crate) fn discover(&self, memory: Memory<'_>) -> Listing {
+    pub(crate) fn discover(&self, memory: ScanCache<'_>) -> Listing {
         discover(&DiscoverOptions { places: &self.places, now: later(), memory })
     }
 

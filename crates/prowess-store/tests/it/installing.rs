@@ -12,19 +12,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use prowess_package::limits::Limits;
+use prowess_package::limits::PackageLimits;
 use prowess_package::name::SkillName;
 use prowess_package::tree::Tree;
 use prowess_policy::Tier;
 use prowess_resolve::{Dependency, Package, Range, Release};
 use prowess_store::drift::{self, Drift};
-use prowess_store::install::{Applied, InstallError, Installer, Plan, Wish};
-use prowess_store::lock::Lock;
-use prowess_store::reference::{Here, Named, Reference, Slash};
-use prowess_store::review::Leave;
+use prowess_store::install::{
+    AppliedChanges, InstallError, InstallPlan, Installer, SkillRequirement,
+};
+use prowess_store::lock::LockFile;
+use prowess_store::reference::{NamedReference, PathKind, Reference, SlashMeaning};
+use prowess_store::review::InstallPermissions;
 use prowess_store::source::Local;
 use prowess_store::source::{
-    Catalogue, Fetched, Offer, Offers, Pinned, Source, SourceError, SourceErrorKind,
+    Catalogue, FetchedFiles, Offer, Offers, Pinned, Source, SourceError, SourceErrorKind,
 };
 use prowess_store::store::{LOCK_FILE, Store};
 use prowess_trust::{
@@ -32,8 +34,10 @@ use prowess_trust::{
 };
 use tempfile::TempDir;
 
-const EXPERIMENTAL: Leave = Leave { experimental: true, unsigned: false, replace_owner: false };
-const NOTHING: Leave = Leave { experimental: false, unsigned: false, replace_owner: false };
+const EXPERIMENTAL: InstallPermissions =
+    InstallPermissions { experimental: true, unsigned: false, replace_owner: false };
+const NOTHING: InstallPermissions =
+    InstallPermissions { experimental: false, unsigned: false, replace_owner: false };
 
 /// A machine: folders with skills, a registry, a store.
 struct Machine {
@@ -41,7 +45,7 @@ struct Machine {
     trust: TrustStore,
     /// Folders of releases, by registry, name and version.
     releases: RefCell<BTreeMap<(String, String, String), PathBuf>>,
-    leave: Leave,
+    permissions: InstallPermissions,
 }
 
 impl Machine {
@@ -50,7 +54,7 @@ impl Machine {
             home: TempDir::new().expect("a folder"),
             trust: TrustStore::empty(),
             releases: RefCell::new(BTreeMap::new()),
-            leave: EXPERIMENTAL,
+            permissions: EXPERIMENTAL,
         }
     }
 
@@ -95,10 +99,10 @@ impl Machine {
 
     fn sign(&self, folder: &str, key: &SecretKey) {
         let folder = self.path(folder);
-        let tree = Tree::read(&folder, &Limits::PACKAGE).expect("a tree").tree;
-        let described = prowess_store::described::describe(&tree, "x", None).expect("a skill");
+        let tree = Tree::read(&folder, &PackageLimits::PACKAGE).expect("a tree").tree;
+        let metadata = prowess_store::metadata::read_metadata(&tree, "x", None).expect("a skill");
         let hashes = tree.hashes();
-        let contents: Contents = prowess_store::install::contents_of(&described, &hashes, None);
+        let contents: Contents = prowess_store::install::contents_of(&metadata, &hashes, None);
         let record = sign(&contents, key, "acme", Purpose::Release).expect("a signature");
         fs::write(folder.join("SIGNATURE.json"), record).expect("it can be written");
     }
@@ -115,16 +119,16 @@ impl Machine {
             catalogue: Some(self),
             trust: &self.trust,
             now: Timestamp::from_unix(1_790_000_000),
-            leave: self.leave,
+            permissions: self.permissions,
             min_age: None,
         };
         work(&installer)
     }
 
-    fn wish(text: &str) -> Wish {
-        let reference =
-            Reference::parse(text, Slash::Registry, |_| Here::Nothing).expect("a reference");
-        Wish {
+    fn requirement(text: &str) -> SkillRequirement {
+        let reference = Reference::parse(text, SlashMeaning::Registry, |_| PathKind::Nothing)
+            .expect("a reference");
+        SkillRequirement {
             reference,
             only: BTreeSet::new(),
             chosen: None,
@@ -132,19 +136,20 @@ impl Machine {
         }
     }
 
-    fn plan(&self, wishes: &[&str]) -> Result<Plan, InstallError> {
-        let wishes: Vec<Wish> = wishes.iter().map(|text| Self::wish(text)).collect();
-        self.with(|installer| installer.plan(&wishes))
+    fn plan(&self, requirements: &[&str]) -> Result<InstallPlan, InstallError> {
+        let requirements: Vec<SkillRequirement> =
+            requirements.iter().map(|text| Self::requirement(text)).collect();
+        self.with(|installer| installer.plan(&requirements))
     }
 
-    fn install(&self, wishes: &[&str]) -> Result<Applied, InstallError> {
-        let plan = self.plan(wishes)?;
-        self.with(|installer| installer.apply(plan))
+    fn install(&self, requirements: &[&str]) -> Result<AppliedChanges, InstallError> {
+        let plan = self.plan(requirements)?;
+        self.with(|installer| installer.store.apply(&plan))
     }
 
-    fn lock(&self) -> Lock {
+    fn lock(&self) -> LockFile {
         let text = fs::read_to_string(self.path("store").join(LOCK_FILE)).expect("a lock file");
-        Lock::parse(&text).expect("a lock")
+        LockFile::parse(&text).expect("a lock")
     }
 
     /// All files of the store but the empty ones that only lock it.
@@ -171,12 +176,12 @@ impl Source for Machine {
         let local = Local {
             current_folder: self.home.path().to_owned(),
             home: None,
-            limits: Limits::PACKAGE,
+            limits: PackageLimits::PACKAGE,
         };
         local.offers(reference)
     }
 
-    fn fetch(&self, name: &str, pinned: &Pinned) -> Result<Fetched, SourceError> {
+    fn fetch(&self, name: &str, pinned: &Pinned) -> Result<FetchedFiles, SourceError> {
         match pinned {
             Pinned::Registry { registry, namespace, version, .. } => {
                 let full = match namespace {
@@ -188,14 +193,14 @@ impl Source for Machine {
                 let folder = folder.ok_or_else(|| {
                     SourceError::new(SourceErrorKind::NotFound, format!("no {key:?}"))
                 })?;
-                let tree = Tree::read(&folder, &Limits::PACKAGE).expect("a tree").tree;
-                Ok(Fetched { tree, notes: Vec::new() })
+                let tree = Tree::read(&folder, &PackageLimits::PACKAGE).expect("a tree").tree;
+                Ok(FetchedFiles { tree, notes: Vec::new() })
             }
             _ => {
                 let local = Local {
                     current_folder: self.home.path().to_owned(),
                     home: None,
-                    limits: Limits::PACKAGE,
+                    limits: PackageLimits::PACKAGE,
                 };
                 local.fetch(name, pinned)
             }
@@ -209,7 +214,11 @@ fn registry_of(full: &str) -> &'static str {
 }
 
 impl Catalogue for Machine {
-    fn package(&self, named: &Named) -> Result<Package, SourceError> {
+    fn revoked(&self, _: &SkillName, _: &Pinned) -> Result<Option<String>, SourceError> {
+        Ok(None)
+    }
+
+    fn package(&self, named: &NamedReference) -> Result<Package, SourceError> {
         let full = match &named.namespace {
             Some(namespace) => format!("{namespace}/{}", named.name),
             None => named.name.to_string(),
@@ -223,10 +232,11 @@ impl Catalogue for Machine {
             if registry != package.source() || full != package.name() {
                 continue;
             }
-            let tree = Tree::read(folder, &Limits::PACKAGE).expect("a tree").tree;
-            let described = prowess_store::described::describe(&tree, "x", None).expect("a skill");
+            let tree = Tree::read(folder, &PackageLimits::PACKAGE).expect("a tree").tree;
+            let metadata =
+                prowess_store::metadata::read_metadata(&tree, "x", None).expect("a skill");
             let mut release = Release::new(version.parse().expect("a version"));
-            for dependency in described.dependencies() {
+            for dependency in metadata.dependencies() {
                 let package = self.package(&dependency.name.value.parse().expect("a name"))?;
                 let range = Range::declared(dependency).expect("a range");
                 release = release.needs(Dependency { package, range });
@@ -259,7 +269,7 @@ fn name(text: &str) -> SkillName {
     text.parse().expect("a name")
 }
 
-fn names(applied: &Applied) -> Vec<String> {
+fn names(applied: &AppliedChanges) -> Vec<String> {
     applied.installed.iter().map(|(name, version, _)| format!("{name} {version}")).collect()
 }
 
@@ -267,7 +277,7 @@ fn names(applied: &Applied) -> Vec<String> {
 fn an_experimental_skill_needs_a_word_and_writes_nothing_without_it() {
     // GAIA-4.3-1; attack registry-C19: what it claims about itself does not count. SKL-TL-1.
     let mut machine = Machine::new();
-    machine.leave = NOTHING;
+    machine.permissions = NOTHING;
     machine.skill(
         "skills/greet",
         "greet",
@@ -281,7 +291,7 @@ fn an_experimental_skill_needs_a_word_and_writes_nothing_without_it() {
         "`greet` can't be installed: nobody that you trust has signed it: it is experimental"
     );
     assert_eq!(machine.snapshot(), before);
-    machine.leave = EXPERIMENTAL;
+    machine.permissions = EXPERIMENTAL;
     assert_eq!(names(&machine.install(&["./skills/greet"]).expect("installed")), ["greet 1.0.0"]);
     let entry = &machine.lock().skills[&name("greet")];
     assert_eq!(entry.tier, Tier::Experimental);
@@ -301,7 +311,7 @@ fn signatures_decide_the_tier() {
         (Role::Root, "community", Tier::Community, true),
     ] {
         let mut machine = Machine::new();
-        machine.leave = NOTHING;
+        machine.permissions = NOTHING;
         machine.trust(&key, role);
         machine.skill("greet", "greet", "1.0.0", &format!("security_tier: {claim}\n{shell}"));
         machine.sign("greet", &key);
@@ -309,7 +319,7 @@ fn signatures_decide_the_tier() {
         assert_eq!(plan.steps[0].entry.tier, tier, "{role:?}");
         // GAIA-4.2-2: dangerous permissions are asked for below the highest tier.
         assert_eq!(!plan.is_clear(), asks, "{role:?} {claim}");
-        machine.with(|installer| installer.apply(plan)).expect("agreed");
+        machine.with(|installer| installer.store.apply(&plan)).expect("agreed");
         assert_eq!(machine.lock().skills[&name("greet")].tier, tier);
     }
     // A new version starts over.
@@ -465,7 +475,7 @@ fn a_lock_does_not_vouch_for_what_it_was_changed_to() {
     let text = fs::read_to_string(&lock).expect("a lock file");
     machine.write("greet/evil.sh", "#!/bin/sh\n");
     fs::remove_file(machine.path("greet/SIGNATURE.json")).expect("it is there");
-    let tree = Tree::read(&machine.path("greet"), &Limits::PACKAGE).expect("a tree").tree;
+    let tree = Tree::read(&machine.path("greet"), &PackageLimits::PACKAGE).expect("a tree").tree;
     let digest = prowess_package::digest::content_digest(&tree.hashes()).integrity();
     let old = machine.lock().skills[&name("greet")].integrity.clone();
     fs::write(&lock, text.replace(&old, &digest)).expect("it can be written");
@@ -501,7 +511,7 @@ fn updates_follow_their_source_and_ask_for_more() {
         })
         .collect();
     assert_eq!(steps, ["base 1.4.0 ", "greet 1.0.1 it also requests `shell:execute:git`"]);
-    machine.with(|installer| installer.apply(plan)).expect("agreed");
+    machine.with(|installer| installer.store.apply(&plan)).expect("agreed");
     let plan =
         machine.with(|installer| installer.plan_update(&BTreeSet::new())).expect("a plan").plan;
     assert_eq!(plan.steps.len(), 0);
@@ -521,13 +531,14 @@ fn removing_takes_along_what_came_along() {
     for full in ["app", "middle", "base"] {
         machine.sign(&format!("registry/{}/{full}/1.0.0", PUBLIC.len()), &key);
     }
-    machine.leave = NOTHING;
+    machine.permissions = NOTHING;
     machine.install(&["app"]).expect("signed ones come along");
-    let error =
-        machine.with(|installer| installer.remove(&[name("base")].into())).expect_err("needed");
+    let error = machine
+        .with(|installer| installer.store.remove(&[name("base")].into()))
+        .expect_err("needed");
     assert_eq!(error.to_string(), "`base` is needed by `middle`");
     let removed =
-        machine.with(|installer| installer.remove(&[name("app")].into())).expect("removed");
+        machine.with(|installer| installer.store.remove(&[name("app")].into())).expect("removed");
     let removed: Vec<String> = removed.removed.iter().map(|(name, _)| name.to_string()).collect();
     assert_eq!(removed, ["app", "middle", "base"]);
     assert_eq!(machine.lock().skills.len(), 0);
@@ -554,8 +565,8 @@ fn drift_is_named() {
     let look = |trust: &TrustStore| {
         let store = machine.store();
         let now = Timestamp::from_unix(1_790_000_000);
-        let found = drift::look(&store, &[], trust, now).expect("a look");
-        let kinds = |finding: &drift::Finding| {
+        let found = drift::verify(&store, &[], trust, now).expect("a look");
+        let kinds = |finding: &drift::VerifiedSkill| {
             let kinds: Vec<&str> = finding.drifts.iter().map(Drift::kind).collect();
             format!("{}: {}", finding.name, kinds.join(" "))
         };
@@ -582,9 +593,9 @@ fn two_at_once_do_not_overwrite_each_other() {
     machine.skill("two", "two", "1.0.0", "");
     let first = machine.plan(&["./one"]).expect("a plan");
     let second = machine.plan(&["./two"]).expect("a plan");
-    machine.with(|installer| installer.apply(first)).expect("installed");
-    let error = machine.with(|installer| installer.apply(second)).expect_err("overtaken");
-    assert!(matches!(error, InstallError::Overtaken), "{error}");
+    machine.with(|installer| installer.store.apply(&first)).expect("installed");
+    let error = machine.with(|installer| installer.store.apply(&second)).expect_err("overtaken");
+    assert!(matches!(error, InstallError::StoreChanged), "{error}");
     machine.install(&["./two"]).expect("looked at again");
     assert_eq!(machine.lock().skills.len(), 2);
 }
@@ -645,7 +656,7 @@ fn a_change_that_is_happening_is_no_drift() {
             let now = Timestamp::from_unix(1_790_000_000);
             let mut drifts = Vec::new();
             while looks.load(Ordering::Relaxed) < CHANGES {
-                let found = drift::look(&store, &[], &TrustStore::empty(), now).expect("a look");
+                let found = drift::verify(&store, &[], &TrustStore::empty(), now).expect("a look");
                 drifts.extend(found.into_iter().flat_map(|finding| finding.drifts));
                 looks.fetch_add(1, Ordering::Relaxed);
             }
@@ -672,16 +683,16 @@ fn looking_makes_no_store() {
     assert_eq!(store.installed().expect("a list"), []);
     assert!(!store.is_installed(&name("greet")).expect("an answer"));
     assert!(store.hash(&name("greet")).expect("an answer").is_none());
-    assert!(drift::look(&store, &[], &machine.trust, now).expect("a look").is_empty());
+    assert!(drift::verify(&store, &[], &machine.trust, now).expect("a look").is_empty());
     machine.with(|installer| {
         assert_eq!(installer.list_installed().expect("a list"), []);
         assert_eq!(installer.restore().expect("nothing to do").installed, []);
-        let removed = installer.remove(&[name("greet")].into());
+        let removed = installer.store.remove(&[name("greet")].into());
         assert!(matches!(removed, Err(InstallError::NotInstalled(_))));
     });
     machine.skill("greet", "greet", "1.0.0", "");
     machine.plan(&["./greet"]).expect("a plan");
-    let refused = Machine { leave: Leave::default(), ..Machine::new() };
+    let refused = Machine { permissions: InstallPermissions::default(), ..Machine::new() };
     refused.skill("greet", "greet", "1.0.0", "");
     assert!(matches!(refused.install(&["./greet"]), Err(InstallError::Refused { .. })));
     for machine in [&machine, &refused] {

@@ -3,11 +3,11 @@
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use prowess_package::limits::Limits;
+use prowess_package::limits::PackageLimits;
 use prowess_package::pack::pack;
 use prowess_package::tree::Tree;
 use prowess_store::reference::Reference;
-use prowess_store::source::{Fetched, Local, Pinned, Source as _, SourceError};
+use prowess_store::source::{FetchedFiles, Local, Pinned, Source as _, SourceError};
 use tempfile::TempDir;
 
 fn manifest(name: &str) -> String {
@@ -21,7 +21,7 @@ fn write(folder: &Path, path: &str, text: impl AsRef<[u8]>) {
 }
 
 fn local(folder: &Path) -> Local {
-    Local { current_folder: folder.to_owned(), home: None, limits: Limits::PACKAGE }
+    Local { current_folder: folder.to_owned(), home: None, limits: PackageLimits::PACKAGE }
 }
 
 fn told(error: &SourceError, folder: &Path) -> String {
@@ -40,7 +40,7 @@ fn check(folder: &TempDir, path: &str, expected: &[&str]) {
             let mut notes = offers.notes;
             for offer in offers.skills {
                 match source.fetch(&offer.name, &offer.pinned) {
-                    Ok(Fetched { tree, notes: more }) => {
+                    Ok(FetchedFiles { tree, notes: more }) => {
                         let files: Vec<&str> =
                             tree.files().map(|(path, _)| path.as_str()).collect();
                         let kind = offer.pinned.kind();
@@ -101,7 +101,8 @@ fn hidden_files_and_links_of_others_are_left_out_with_a_note() {
         ],
     );
     // Whoever packs it is told to remove them.
-    let error = Tree::read(&at.join("one"), &Limits::PACKAGE).expect_err("refused").to_string();
+    let error =
+        Tree::read(&at.join("one"), &PackageLimits::PACKAGE).expect_err("refused").to_string();
     assert!(error.contains("symbolic link"), "{error}");
 }
 
@@ -130,7 +131,7 @@ fn an_archive_is_taken_while_its_bytes_stay_the_same() {
     let folder = TempDir::new().expect("a folder");
     let at = folder.path();
     write(at, "one/SKILL.md", manifest("one"));
-    let tree = Tree::read(&at.join("one"), &Limits::PACKAGE).expect("a skill").tree;
+    let tree = Tree::read(&at.join("one"), &PackageLimits::PACKAGE).expect("a skill").tree;
     let archive = pack(&tree);
     write(at, "one.tar.gz", &archive);
     check(&folder, "one.tar.gz", &["file one: SKILL.md"]);
@@ -150,7 +151,10 @@ fn bounds_hold_for_files_that_only_seem_small() {
     let at = folder.path();
     write(at, "one/SKILL.md", manifest("one"));
     write(at, "one/big.bin", vec![0; 2000]);
-    let source = Local { limits: Limits { file_bytes: 1 << 10, ..Limits::PACKAGE }, ..local(at) };
+    let source = Local {
+        limits: PackageLimits { file_bytes: 1 << 10, ..PackageLimits::PACKAGE },
+        ..local(at)
+    };
     let offers = source.offers(&Reference::Path("one".into())).expect("an offer");
     let error = source.fetch("one", &offers.skills[0].pinned).expect_err("too large");
     assert_eq!(told(&error, at), "Unusable: `HERE/one`: `big.bin` has more than 1024 bytes");

@@ -10,8 +10,8 @@ use prowess_files::faults::{self, Exchange, Fault};
 use prowess_package::name::SkillName;
 use prowess_store::agents::{self, Agent};
 use prowess_store::placement::{
-    Change, Form, Manner, Owners, Placement, PlacementError, Undone, Wish, apply, apply_all,
-    placed, plan, undo, undo_all,
+    Placement, PlacementChange, PlacementError, PlacementForm, PlacementMode, PlacementOwners,
+    PlacementRequest, RemovedPlacement, apply, apply_all, placed, plan, undo, undo_all,
 };
 use prowess_store::places::{Places, Scope};
 
@@ -32,17 +32,21 @@ pub(crate) fn installed(home: &Home) {
     fs::set_permissions(script, fs::Permissions::from_mode(0o755)).expect("a mode can be set");
 }
 
-fn place_as(home: &Home, agents: &str, manner: Manner) -> Result<Vec<Placement>, PlacementError> {
+fn place_as(
+    home: &Home,
+    agents: &str,
+    mode: PlacementMode,
+) -> Result<Vec<Placement>, PlacementError> {
     let directory = home.path(".prowess/skills/deploy");
-    let wish = Wish {
+    let request = PlacementRequest {
         skill: &name("deploy"),
         directory: &directory,
         agents: &named(agents),
         scope: Scope::Project,
-        manner,
+        mode,
     };
-    let planned = plan(&home.places, &wish);
-    let applied = apply(&home.places, &wish);
+    let planned = plan(&home.places, &request);
+    let applied = apply(&home.places, &request);
     if let (Ok(planned), Ok(applied)) = (&planned, &applied) {
         assert_eq!(planned, applied, "what was announced is what was done");
     }
@@ -50,12 +54,13 @@ fn place_as(home: &Home, agents: &str, manner: Manner) -> Result<Vec<Placement>,
 }
 
 fn place(home: &Home, agents: &str) -> Vec<Placement> {
-    place_as(home, agents, Manner::AsSeen).expect("it can be placed")
+    place_as(home, agents, PlacementMode::AsSeen).expect("it can be placed")
 }
 
-fn take(home: &Home, agents: &str) -> Vec<Undone> {
+fn take(home: &Home, agents: &str) -> Vec<RemovedPlacement> {
     let agents = named(agents);
-    let owners = if agents.is_empty() { Owners::All } else { Owners::Only(&agents) };
+    let owners =
+        if agents.is_empty() { PlacementOwners::All } else { PlacementOwners::Only(&agents) };
     undo(&home.places, Scope::Project, &name("deploy"), owners).expect("it can be taken away")
 }
 
@@ -139,7 +144,7 @@ fn agents_that_see_links_get_one_and_those_that_share_a_folder_share_it() {
     // Twice is once.
     let before = (tree(&home), record(&home));
     let again = place(&home, "claude-code codex zed");
-    assert!(again.iter().all(|placement| placement.change == Change::Keep));
+    assert!(again.iter().all(|placement| placement.change == PlacementChange::Keep));
     assert_eq!((tree(&home), record(&home)), before);
     // One owner leaves, the other keeps it; the last one takes the folders along.
     assert_snapshot!(format!("{:?}", take(&home, "codex")[0].how), @r#"StillNeeded(["zed"])"#);
@@ -157,7 +162,7 @@ fn an_agent_that_does_not_see_links_gets_a_copy_and_so_does_who_shares_its_folde
     place(&home, "codex");
     assert!(home.path(".agents/skills/deploy").is_symlink());
     let placements = place(&home, "cursor");
-    assert_eq!(placements[0].change, Change::Replace);
+    assert_eq!(placements[0].change, PlacementChange::Replace);
     assert_eq!(placements[0].owners, ["codex", "cursor"]);
     let why = placements[0].why.as_deref().expect("it is a copy");
     assert!(why.starts_with("Cursor is reported not to see links"), "{why}");
@@ -171,10 +176,10 @@ fn an_agent_that_does_not_see_links_gets_a_copy_and_so_does_who_shares_its_folde
     ");
     // What running a skill leaves behind is not a change, and is not copied.
     home.write(".agents/skills/deploy/__pycache__/x.pyc", "cache");
-    assert_eq!(place(&home, "cursor")[0].change, Change::Keep);
+    assert_eq!(place(&home, "cursor")[0].change, PlacementChange::Keep);
     // An update of the skill is an update of the copy.
     home.write(".prowess/skills/deploy/notes.md", "new\n");
-    assert_eq!(place(&home, "cursor")[0].change, Change::Replace);
+    assert_eq!(place(&home, "cursor")[0].change, PlacementChange::Replace);
     assert!(home.path(".agents/skills/deploy/notes.md").is_file());
     assert!(!home.path(".agents/skills/deploy/__pycache__").exists());
     take(&home, "");
@@ -185,15 +190,15 @@ fn an_agent_that_does_not_see_links_gets_a_copy_and_so_does_who_shares_its_folde
 fn links_and_copies_can_be_asked_for() {
     let home = Home::new();
     installed(&home);
-    let form = |manner| place_as(&home, "cursor", manner).expect("placed")[0].form.clone();
-    assert!(matches!(form(Manner::Link), Form::Link(_)));
-    assert!(matches!(form(Manner::Copy), Form::Copy(_)));
+    let form = |mode| place_as(&home, "cursor", mode).expect("placed")[0].form.clone();
+    assert!(matches!(form(PlacementMode::Link), PlacementForm::Link(_)));
+    assert!(matches!(form(PlacementMode::Copy), PlacementForm::Copy(_)));
     take(&home, "");
-    let claude = |manner| place_as(&home, "claude-code", manner).expect("placed")[0].form.clone();
-    assert!(matches!(claude(Manner::Copy), Form::Copy(_)));
+    let claude = |mode| place_as(&home, "claude-code", mode).expect("placed")[0].form.clone();
+    assert!(matches!(claude(PlacementMode::Copy), PlacementForm::Copy(_)));
     // Whoever asked for a copy keeps it until a link is asked for.
-    assert!(matches!(claude(Manner::AsSeen), Form::Copy(_)));
-    assert!(matches!(claude(Manner::Link), Form::Link(_)));
+    assert!(matches!(claude(PlacementMode::AsSeen), PlacementForm::Copy(_)));
+    assert!(matches!(claude(PlacementMode::Link), PlacementForm::Link(_)));
 }
 
 #[test]
@@ -201,14 +206,14 @@ fn where_the_file_system_has_no_links_there_is_a_copy() {
     const NOT_PERMITTED: i32 = 1;
     let apply_at = |home: &Home, fault| {
         let directory = home.path(".prowess/skills/deploy");
-        let wish = Wish {
+        let request = PlacementRequest {
             skill: &name("deploy"),
             directory: &directory,
             agents: &named("claude-code"),
             scope: Scope::Project,
-            manner: Manner::AsSeen,
+            mode: PlacementMode::AsSeen,
         };
-        faults::with(fault, Exchange::Real, || apply(&home.places, &wish))
+        faults::with(fault, Exchange::Real, || apply(&home.places, &request))
     };
     let home = Home::new();
     installed(&home);
@@ -219,7 +224,7 @@ fn where_the_file_system_has_no_links_there_is_a_copy() {
     installed(&home);
     let (placed, _) = apply_at(&home, Some((symlink, Fault::FailOnce(NOT_PERMITTED))));
     let placement = placed.expect("there is another way").remove(0);
-    assert!(matches!(placement.form, Form::Copy(_)));
+    assert!(matches!(placement.form, PlacementForm::Copy(_)));
     assert_eq!(placement.why.as_deref(), Some("the file system has no links"));
     assert!(home.path(".claude/skills/deploy/scripts/run.sh").is_file());
     take(&home, "");
@@ -234,7 +239,7 @@ fn what_somebody_else_made_is_never_replaced_or_removed() {
         prepare(&home);
         let before = tree(&home);
         // The second agent could be served, and is not: all or nothing.
-        let error = place_as(&home, "claude-code kiro-cli", Manner::AsSeen);
+        let error = place_as(&home, "claude-code kiro-cli", PlacementMode::AsSeen);
         let error = home.without_paths(&error.expect_err(what).to_string());
         assert_eq!(tree(&home), before, "{what}");
         assert_eq!(take(&home, ""), [], "{what}");
@@ -259,7 +264,7 @@ fn the_same_link_of_somebody_else_is_fine_and_stays_theirs() {
     installed(&home);
     home.link(".claude/skills/deploy", "../../.prowess/skills/deploy");
     let before = tree(&home);
-    assert_eq!(place(&home, "claude-code")[0].change, Change::Theirs);
+    assert_eq!(place(&home, "claude-code")[0].change, PlacementChange::Theirs);
     assert_eq!(take(&home, ""), []);
     assert_eq!(tree(&home), before);
 }
@@ -294,7 +299,7 @@ fn what_was_changed_since_is_left_to_who_changed_it() {
             }
         }
         let before = tree(&home);
-        let refused = place_as(&home, agents, Manner::AsSeen);
+        let refused = place_as(&home, agents, PlacementMode::AsSeen);
         assert!(matches!(refused, Err(PlacementError::Occupied { .. })), "{change}: {refused:?}");
         let undone = take(&home, "");
         assert_eq!(format!("{:?}", undone[0].how), "Changed", "{change}");
@@ -316,7 +321,7 @@ fn nothing_is_written_through_a_link_that_leads_out() {
         fs::create_dir_all(home.path("~/.ssh")).expect("a folder can be made");
         home.link(link, home.path(target));
         let before = (tree(&home), listing(&home.path("/victim")), listing(&home.path("~/.ssh")));
-        let error = place_as(&home, "claude-code", Manner::Copy).expect_err("it leads out");
+        let error = place_as(&home, "claude-code", PlacementMode::Copy).expect_err("it leads out");
         assert!(matches!(error, PlacementError::Leaves { .. }), "{error}");
         let after = (tree(&home), listing(&home.path("/victim")), listing(&home.path("~/.ssh")));
         assert_eq!(after, before);
@@ -339,7 +344,7 @@ fn nothing_is_written_through_a_link_that_leads_out() {
     let home = Home::new();
     home.skill("/elsewhere/skills/deploy");
     home.link(".prowess", home.path("/elsewhere"));
-    let error = place_as(&home, "claude-code", Manner::Link).expect_err("it leads out");
+    let error = place_as(&home, "claude-code", PlacementMode::Link).expect_err("it leads out");
     assert!(matches!(error, PlacementError::Leaves { .. }), "{error}");
     assert_eq!(listing(&home.path("/elsewhere")), ["skills"]);
 }
@@ -366,17 +371,17 @@ fn a_folder_that_is_swapped_for_a_link_meanwhile_leads_nowhere() {
         });
         for round in 0..ROUNDS {
             // Either may fail; neither may get out.
-            let manner = if round % 2 == 0 { Manner::Copy } else { Manner::Link };
+            let mode = if round % 2 == 0 { PlacementMode::Copy } else { PlacementMode::Link };
             let directory = home.path(".prowess/skills/deploy");
-            let wish = Wish {
+            let request = PlacementRequest {
                 skill: &name("deploy"),
                 directory: &directory,
                 agents: &named("claude-code"),
                 scope: Scope::Project,
-                manner,
+                mode,
             };
-            let _ = apply(&home.places, &wish);
-            let _ = undo(&home.places, Scope::Project, &name("deploy"), Owners::All);
+            let _ = apply(&home.places, &request);
+            let _ = undo(&home.places, Scope::Project, &name("deploy"), PlacementOwners::All);
         }
         is_over.store(true, std::sync::atomic::Ordering::Relaxed);
     });
@@ -404,10 +409,10 @@ fn a_list_that_names_other_places_is_refused_whole() {
         let text = format!(r#"{{"version": 1, "placements": [{row}], "folders": {folders}}}"#);
         home.write(".prowess/placements.json", &text);
         let before = tree(&home);
-        let error = undo(&home.places, Scope::Project, &name("deploy"), Owners::All);
+        let error = undo(&home.places, Scope::Project, &name("deploy"), PlacementOwners::All);
         let error = error.expect_err("the list is wrong");
         assert!(matches!(error, PlacementError::Record { .. }), "{error}");
-        assert!(place_as(&home, "claude-code", Manner::AsSeen).is_err());
+        assert!(place_as(&home, "claude-code", PlacementMode::AsSeen).is_err());
         assert_eq!(tree(&home), before);
         assert!(victim.join("SKILL.md").is_file() && home.path("~/precious/link").is_symlink());
         home.without_paths(&error.to_string())
@@ -429,7 +434,7 @@ fn a_list_that_names_other_places_is_refused_whole() {
         (r#"{"version": 1}"#, "`placements` is no list"),
     ] {
         home.write(".prowess/placements.json", text);
-        let error = place_as(&home, "claude-code", Manner::AsSeen).expect_err("it is wrong");
+        let error = place_as(&home, "claude-code", PlacementMode::AsSeen).expect_err("it is wrong");
         assert!(error.to_string().contains(told), "{error}");
     }
 }
@@ -443,8 +448,8 @@ fn a_user_has_folders_of_their_own() {
     let directory = home.path("~/.local/share/prowess/skills/deploy");
     let place = |places: &Places, agents: &str, scope| {
         let (skill, agents) = (&name("deploy"), &named(agents));
-        let manner = Manner::AsSeen;
-        apply(places, &Wish { skill, directory: &directory, agents, scope, manner })
+        let mode = PlacementMode::AsSeen;
+        apply(places, &PlacementRequest { skill, directory: &directory, agents, scope, mode })
     };
     let placements = place(&home.places, "codex claude-code", Scope::User).expect("placed");
     assert_eq!(placements.len(), 2);
@@ -455,7 +460,7 @@ fn a_user_has_folders_of_their_own() {
     assert_eq!(claude, Path::new("../../home/.local/share/prowess/skills/deploy"));
     let error = place(&home.places, "eve", Scope::User).expect_err("it has none");
     assert_snapshot!(error, @"Eve has no folder of the user: place the skill in a project");
-    undo(&home.places, Scope::User, &name("deploy"), Owners::All).expect("taken away");
+    undo(&home.places, Scope::User, &name("deploy"), PlacementOwners::All).expect("taken away");
     assert!(!home.path("~/.agents").exists() && !home.path("/claude/skills").exists());
     home.places.project = None;
     let nowhere = place(&home.places, "codex", Scope::Project);
@@ -465,10 +470,10 @@ fn a_user_has_folders_of_their_own() {
 #[test]
 fn a_skill_that_is_not_there_or_holds_links_is_not_placed() {
     let home = Home::new();
-    assert!(place_as(&home, "claude-code", Manner::AsSeen).is_err());
+    assert!(place_as(&home, "claude-code", PlacementMode::AsSeen).is_err());
     installed(&home);
     symlink("/etc/passwd", home.path(".prowess/skills/deploy/passwd")).expect("linked");
-    let error = place_as(&home, "cursor", Manner::AsSeen).expect_err("it holds a link");
+    let error = place_as(&home, "cursor", PlacementMode::AsSeen).expect_err("it holds a link");
     assert!(matches!(error, PlacementError::Copy { .. }), "{error}");
     assert_eq!(tree(&home), "");
 }
@@ -483,14 +488,14 @@ fn whoever_places_at_the_same_time_waits_and_nothing_is_lost() {
             let home = &home;
             scope.spawn(move || {
                 let directory = home.path(".prowess/skills/deploy");
-                let wish = Wish {
+                let request = PlacementRequest {
                     skill: &name("deploy"),
                     directory: &directory,
                     agents: &named(id),
                     scope: Scope::Project,
-                    manner: Manner::AsSeen,
+                    mode: PlacementMode::AsSeen,
                 };
-                apply(&home.places, &wish).expect("it can be placed")
+                apply(&home.places, &request).expect("it can be placed")
             });
         }
     });
@@ -500,7 +505,7 @@ fn whoever_places_at_the_same_time_waits_and_nothing_is_lost() {
     owners.sort_unstable();
     assert_eq!(owners, ids);
     let shared = list.iter().find(|it| it.owners.contains(&"cursor".to_owned()));
-    assert!(matches!(shared.expect("it is there").form, Form::Copy(_)));
+    assert!(matches!(shared.expect("it is there").form, PlacementForm::Copy(_)));
     take(&home, "");
     assert_eq!(tree(&home), "");
 }
@@ -525,14 +530,14 @@ fn whatever_step_fails_the_old_state_or_the_new_one_is_there() {
                 let wished = "claude-code cursor kiro-cli";
                 let (result, steps) = faults::with(Some((at, fault)), exchange, || {
                     let directory = home.path(".prowess/skills/deploy");
-                    let wish = Wish {
+                    let request = PlacementRequest {
                         skill: &name("deploy"),
                         directory: &directory,
                         agents: &named(wished),
                         scope: Scope::Project,
-                        manner: Manner::AsSeen,
+                        mode: PlacementMode::AsSeen,
                     };
-                    apply(&home.places, &wish)
+                    apply(&home.places, &request)
                 });
                 reached = steps.len();
                 let after = tree(&home);
@@ -576,18 +581,18 @@ fn place_many(
     let agents = named(agents);
     let folders: Vec<_> =
         skills.iter().map(|skill| home.path(&format!(".prowess/skills/{skill}"))).collect();
-    let wishes: Vec<Wish<'_>> = skills
+    let requests: Vec<PlacementRequest<'_>> = skills
         .iter()
         .zip(&folders)
-        .map(|(skill, directory)| Wish {
+        .map(|(skill, directory)| PlacementRequest {
             skill,
             directory,
             agents: &agents,
             scope: Scope::Project,
-            manner: Manner::AsSeen,
+            mode: PlacementMode::AsSeen,
         })
         .collect();
-    apply_all(&home.places, &wishes)
+    apply_all(&home.places, &requests)
 }
 
 /// Placing and removing hundreds of skills is as much work for each as for one: the list of all of them is written as
@@ -603,7 +608,7 @@ fn placing_many_is_linear() {
         assert!(placed.expect("the list is fine").iter().all(Result::is_ok));
         let names = skills.iter().collect();
         let (undone, undoing) = faults::with(None, Exchange::Real, || {
-            undo_all(&home.places, Scope::Project, &names, Owners::All)
+            undo_all(&home.places, Scope::Project, &names, PlacementOwners::All)
         });
         // Two of the three share a folder.
         assert_eq!(undone.expect("it can be taken away").len(), 2 * count);
@@ -650,24 +655,25 @@ fn one_of_many_that_fails_keeps_no_other_from_its_place() {
     assert_eq!(known, ["skill-0", "skill-2", "skill-0", "skill-2"]);
 }
 
-/// Two wishes for one place are fulfilled one after the other: the second sees what the first has made.
+/// Two requests for one place are fulfilled one after the other: the second sees what the first has made.
 #[test]
 fn wishes_may_meet_at_a_place() {
     let home = Home::new();
     installed(&home);
     let (skill, directory) = (name("deploy"), home.path(".prowess/skills/deploy"));
     let (codex, zed) = (named("codex"), named("zed"));
-    let wish = |agents| Wish {
+    let request = |agents| PlacementRequest {
         skill: &skill,
         directory: &directory,
         agents,
         scope: Scope::Project,
-        manner: Manner::AsSeen,
+        mode: PlacementMode::AsSeen,
     };
-    let outcomes = apply_all(&home.places, &[wish(&codex), wish(&zed)]).expect("the list is fine");
-    let changes: Vec<Change> =
+    let outcomes =
+        apply_all(&home.places, &[request(&codex), request(&zed)]).expect("the list is fine");
+    let changes: Vec<PlacementChange> =
         outcomes.iter().map(|outcome| outcome.as_ref().expect("it is placed")[0].change).collect();
-    assert_eq!(changes, [Change::Make, Change::Keep]);
+    assert_eq!(changes, [PlacementChange::Make, PlacementChange::Keep]);
     let known = placed(&home.places, Scope::Project).expect("a list");
     assert_eq!(known.len(), 1);
     assert_eq!(known[0].owners, ["codex", "zed"]);

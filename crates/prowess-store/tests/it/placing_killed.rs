@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use prowess_files::faults::{self, Exchange, Fault};
-use prowess_store::placement::{Manner, Owners, PlacementError, Wish, apply, undo};
+use prowess_store::placement::{
+    PlacementError, PlacementMode, PlacementOwners, PlacementRequest, apply, undo,
+};
 use prowess_store::places::{Places, Scope};
 
 use crate::home::Home;
@@ -19,17 +21,17 @@ const EXCHANGE: &str = "PROWESS_PLACING_EXCHANGE";
 
 fn act(places: &Places, action: &str) -> Result<(), PlacementError> {
     if action == "undo" {
-        return undo(places, Scope::Project, &name("deploy"), Owners::All).map(|_| ());
+        return undo(places, Scope::Project, &name("deploy"), PlacementOwners::All).map(|_| ());
     }
     let directory = places.store(Scope::Project).expect("there is a project").join("deploy");
-    let wish = Wish {
+    let request = PlacementRequest {
         skill: &name("deploy"),
         directory: &directory,
         agents: &named(action),
         scope: Scope::Project,
-        manner: Manner::AsSeen,
+        mode: PlacementMode::AsSeen,
     };
-    apply(places, &wish).map(|_| ())
+    apply(places, &request).map(|_| ())
 }
 
 /// Makes a link into a copy, and makes a link in a folder that is not there.

@@ -7,14 +7,15 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use prowess_package::limits::Limits;
+use prowess_package::limits::PackageLimits;
 use prowess_package::unpack::UnpackOptions;
+use prowess_store::commit::Changes;
 use prowess_store::store::Store;
-use prowess_store::switch::Changes;
 use prowess_testkit::archives::{MANIFEST, TarEntry, file, gz, tar, tar_gz};
 use prowess_testkit::{listing, temporary};
 
-const OPTIONS: UnpackOptions<'static> = UnpackOptions { limits: Limits::PACKAGE, name: None };
+const OPTIONS: UnpackOptions<'static> =
+    UnpackOptions { limits: PackageLimits::PACKAGE, name: None };
 
 fn removal(name: &str) -> Changes {
     Changes { install: Vec::new(), remove: vec![name.parse().unwrap()], lock_file: None }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use insta::assert_snapshot;
 use prowess_store::agents::{self, Agent};
-use prowess_store::discovery::Memory;
+use prowess_store::discovery::ScanCache;
 use prowess_store::which::{AgentView, Selection, WhichOptions, which};
 
 use crate::home::{Home, later};
@@ -17,7 +17,7 @@ fn views(home: &Home, agents: Selection<'_>, context_tokens: Option<u64>) -> Vec
     which(&WhichOptions {
         places: &home.places,
         now: later(),
-        memory: Memory::None,
+        memory: ScanCache::None,
         name: "deploy",
         agents,
         context_tokens,

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use prowess_files::whole::{self, MOST_SMALL_BYTES, WriteOptions};
+use prowess_files::atomic::{self, MAX_SMALL_FILE_BYTES, WriteOptions};
 use prowess_files::with_lock;
 use serde_json::{Map, Value, json};
 
@@ -53,7 +53,7 @@ pub enum TrustStoreError {
 /// Reads the trust store; a missing file is an empty store.
 pub fn load_trust_store(path: &Path) -> Result<TrustStore, TrustStoreError> {
     let disk = |source| TrustStoreError::Disk { path: path.to_owned(), source };
-    let Some(bytes) = whole::read(path, MOST_SMALL_BYTES).map_err(disk)? else {
+    let Some(bytes) = atomic::read(path, MAX_SMALL_FILE_BYTES).map_err(disk)? else {
         return Ok(TrustStore::empty());
     };
     if others_may_write(path).map_err(disk)? {
@@ -89,7 +89,7 @@ pub fn update_trust_store<T>(
         let mut store = load_trust_store(path).map_err(Failure::Store)?;
         let answer = change(&mut store);
         let text = format!("{:#}\n", written(&store));
-        whole::write(path, text.as_bytes(), WriteOptions::PRIVATE)?;
+        atomic::write(path, text.as_bytes(), WriteOptions::PRIVATE)?;
         Ok(answer)
     });
     outcome.map_err(|failure| match failure {

@@ -5,22 +5,23 @@ mod install;
 mod tools;
 
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use clap::{Args, Subcommand};
-use prowess_files::whole::folder_of;
+use prowess_files::atomic::folder_of;
 use prowess_format::diagnostic::Severity;
-use prowess_format::manifest::{ActiveSkills, AgentManifest, ChosenBy, FILE_NAMES, SkillSetError};
+use prowess_format::manifest::{
+    ActiveSkills, AgentManifest, FILE_NAMES, SetChosenBy, SkillSetError,
+};
 use prowess_store::composition::{Composition, compose, present};
-use prowess_store::discovery::{DiscoverOptions, Listing, Memory, discover, program_stamp};
 
 use super::Outcome;
 use crate::error::Error;
+use crate::packages::manager;
 use crate::render::{full, json};
 use crate::skill::check_report::{self, CheckOptions, Examined};
 use crate::skill::skill_ref;
-use crate::store::packages::Packages;
 use crate::terminal::printer::Printer;
+use prowess_library::packages::PackageManager;
 
 /// The variable with which whatever starts an agent selects a skill set (GAIX-18).
 const SELECTOR: &str = "PROWESS_SKILL_SET";
@@ -104,7 +105,7 @@ impl Agent {
         Ok(Self { path, folder, text, manifest: checked.manifest, examined, requested, selected })
     }
 
-    /// The same, unless the manifest has errors: which skills an agent gets is not to be guessed.
+    /// Loads a manifest and refuses one with errors: which skills an agent gets must not be guessed.
     fn sound(options: &AgentOptions, done: &str, printer: &mut Printer) -> Result<Self, Error> {
         let agent = Self::load(options)?;
         if agent.examined.errors == 0 {
@@ -126,8 +127,10 @@ impl Agent {
     fn active(&self) -> Result<ActiveSkills<'_>, Error> {
         self.manifest.active_skills(self.requested.as_deref(), self.selected.as_deref()).map_err(
             |error| {
-                let by_variable =
-                    matches!(&error, SkillSetError::Unknown { chosen_by: ChosenBy::Selector, .. });
+                let by_variable = matches!(
+                    &error,
+                    SkillSetError::Unknown { chosen_by: SetChosenBy::Selector, .. }
+                );
                 let usage = Error::usage(error.to_string()).hint(error.hint());
                 if by_variable {
                     usage.hint(format!("the variable `{SELECTOR}` selects it"))
@@ -138,28 +141,16 @@ impl Agent {
         )
     }
 
-    /// This machine, with the manifest's folder as the project.
-    fn packages(&self) -> Result<Packages, Error> {
-        let mut packages = Packages::new()?;
-        packages.places.project = Some(self.folder.clone());
-        Ok(packages)
+    /// The package manager, with the manifest's folder as the project.
+    fn packages(&self) -> Result<PackageManager, Error> {
+        Ok(manager()?.with_project(self.folder.clone()))
     }
 
-    /// The skills that count, against what is installed.
-    fn compose<'a>(&self, active: &ActiveSkills<'a>, packages: &Packages) -> Composition<'a> {
-        let listing = listing(packages);
+    /// The skills that count, compared with what is installed: beside the manifest first.
+    fn compose<'a>(&self, active: &ActiveSkills<'a>, packages: &PackageManager) -> Composition<'a> {
+        let listing = packages.listing();
         compose(active, &self.manifest.model, |name| present(&listing, name))
     }
-}
-
-/// Everything that is installed where the agent would look: beside the manifest first.
-fn listing(packages: &Packages) -> Listing {
-    let stamp = program_stamp();
-    discover(&DiscoverOptions {
-        places: &packages.places,
-        now: SystemTime::now(),
-        memory: Memory::Kept { stamp: &stamp },
-    })
 }
 
 /// What a reader of findings wants to see.

@@ -1,10 +1,10 @@
-//! `prowess approvals`: what the user has approved, and taking it back.
+//! `prowess approvals`: lists and revokes approvals.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use clap::{Args, Subcommand, ValueEnum};
-use prowess_engine::{ApprovalStore as _, FileApprovals, StoreError, digest_of_skill};
+use prowess_engine::{ApprovalStore as _, ApprovalStoreError, FileApprovals, digest_of_skill};
 use prowess_policy::approval::date;
 use prowess_policy::{Approval, Project};
 use serde_json::{Value, json};
@@ -17,10 +17,10 @@ use crate::terminal::wrap::wrap;
 
 /// List or revoke approvals
 ///
-/// An approval counts for the exact bytes of all the skill's files, for the
-/// permissions that were shown, and for the programs that were there. When one of
-/// these changes, `prowess run` asks again. If a permission depends on the working
-/// directory, such as `filesystem:write:./**`, it counts in that folder only.
+/// An approval is valid for the exact content of the skill's files, the permissions
+/// that were shown, and the programs as they were. If one of these changes,
+/// `prowess run` asks again. If a permission depends on the working directory, such
+/// as `filesystem:write:./**`, the approval is valid in that folder only.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -34,21 +34,21 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 enum Action {
-    /// List what is approved
+    /// List approvals
     List {
-        /// How the list is written
+        /// The output format
         #[arg(long, value_enum, default_value_t = Format::Text)]
         format: Format,
     },
-    /// Take approvals back, so that the next run asks
+    /// Revoke approvals, so that the next run asks again
     ///
-    /// For a tool this takes back its own approvals and those of the whole skill,
-    /// which would let it run too: the skill's other tools may ask again then.
+    /// For a tool, approvals of the whole skill are revoked too, because they would
+    /// let it run: the skill's other tools may then ask again.
     Revoke {
-        /// A skill's name, with `/TOOL` behind it for one of its tools
+        /// A skill's name, with `/TOOL` for one of its tools
         #[arg(value_name = "NAME[/TOOL]", required_unless_present = "all")]
         name: Option<String>,
-        /// Take all of them back
+        /// Revoke all of them
         #[arg(long, conflicts_with = "name")]
         all: bool,
     },
@@ -102,21 +102,21 @@ fn revoke(
     let revoked = revoked.map_err(|error| failed(&error))?;
     if let (true, Some(name)) = (revoked.is_empty(), name) {
         return Err(Error::not_found(format!("nothing is approved for `{name}`"))
-            .hint("`prowess approvals list` shows what is"));
+            .hint("`prowess approvals list` shows the approvals"));
     }
     let noun = if revoked.len() == 1 { "approval" } else { "approvals" };
-    printer.say(&format!("took back {} {noun}", revoked.len()));
+    printer.say(&format!("revoked {} {noun}", revoked.len()));
     if let Some((skill, tool)) = tool
         && revoked.iter().any(|approval| approval.tool.is_none())
     {
         printer.note(&format!(
-            "`{skill}/{tool}` was approved with the whole skill, so `{skill}` asks again for its other tools too"
+            "`{skill}/{tool}` was approved with the whole skill, so its other tools ask again too"
         ));
     }
     Ok(Outcome::Fine)
 }
 
-fn failed(error: &StoreError) -> Error {
+fn failed(error: &ApprovalStoreError) -> Error {
     Error::failed(error.to_string()).hint(error.hint())
 }
 
@@ -137,9 +137,9 @@ fn page(approval: &Approval, width: Option<usize>) -> String {
     field(
         "for",
         match &approval.project {
-            Project::Any => "every folder: nothing in it depends on where it works",
+            Project::Any => "every folder: no permission depends on the working directory",
             Project::Folder(folder) => folder,
-            Project::Unknown => "no folder: an earlier version gave none, so it asks once more",
+            Project::Unknown => "unknown: an earlier version did not record it, so it asks again",
         },
     );
     if let Some(folder) = &approval.skill_folder {
@@ -147,9 +147,9 @@ fn page(approval: &Approval, width: Option<usize>) -> String {
     }
     field("files", approval.digest.as_str());
     match state(approval) {
-        State::Same | State::Unknown => {}
-        State::Changed => field("changed", "its files are not those any more, so it asks again"),
-        State::Gone => field("changed", "it no longer exists"),
+        FilesState::Same | FilesState::Unknown => {}
+        FilesState::Changed => field("changed", "its files have changed, so it asks again"),
+        FilesState::Gone => field("changed", "it no longer exists"),
     }
     for grant in grants(approval) {
         field("may", grant);
@@ -160,7 +160,7 @@ fn page(approval: &Approval, width: Option<usize>) -> String {
     page
 }
 
-/// The grants, each once: earlier versions have kept one for each tool.
+/// The grants without duplicates: earlier versions stored one for each tool.
 fn grants(approval: &Approval) -> Vec<&str> {
     let mut grants: Vec<&str> = Vec::new();
     for grant in &approval.grants {
@@ -171,34 +171,34 @@ fn grants(approval: &Approval) -> Vec<&str> {
     grants
 }
 
-/// Whether an approval is still about what lies in the skill's folder.
+/// Whether the skill's files are still those that were approved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum FilesState {
     Same,
     Changed,
     Gone,
-    /// An earlier version kept no folder, or its files can't be read.
+    /// An earlier version recorded no folder, or its files can't be read.
     Unknown,
 }
 
-fn state(approval: &Approval) -> State {
+fn state(approval: &Approval) -> FilesState {
     let Some(folder) = approval.skill_folder.as_deref().map(Path::new) else {
-        return State::Unknown;
+        return FilesState::Unknown;
     };
     if !folder.exists() {
-        return State::Gone;
+        return FilesState::Gone;
     }
     match digest_of_skill(folder) {
-        Ok(digest) if digest == approval.digest => State::Same,
-        Ok(_) => State::Changed,
-        Err(_) => State::Unknown,
+        Ok(digest) if digest == approval.digest => FilesState::Same,
+        Ok(_) => FilesState::Changed,
+        Err(_) => FilesState::Unknown,
     }
 }
 
 fn wire(approval: &Approval) -> Value {
     let programs: Vec<Value> =
         approval.pins.iter().map(|pin| json!({ "path": pin.path, "sha256": pin.sha256 })).collect();
-    // `null` is every folder, and `false` none: nobody knows which one it was.
+    // `null` is every folder; `false` is none, because it was not recorded.
     let project = match &approval.project {
         Project::Any => Value::Null,
         Project::Folder(folder) => folder.clone().into(),
@@ -211,10 +211,10 @@ fn wire(approval: &Approval) -> Value {
         "project": project,
         "digest": approval.digest.as_str(),
         "files": match state(approval) {
-            State::Same => "same",
-            State::Changed => "changed",
-            State::Gone => "gone",
-            State::Unknown => "unknown",
+            FilesState::Same => "same",
+            FilesState::Changed => "changed",
+            FilesState::Gone => "gone",
+            FilesState::Unknown => "unknown",
         },
         "grants": grants(approval),
         "programs": programs,

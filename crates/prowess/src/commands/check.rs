@@ -1,4 +1,4 @@
-//! `prowess check`: everything that is wrong with skills.
+//! `prowess check`: finds problems in skills.
 
 use std::path::{Path, PathBuf};
 
@@ -14,27 +14,26 @@ use crate::render::{concise, full, github, json, sarif, verdicts};
 use crate::skill::check_report::{self, CheckOptions, FileReport, Source};
 use crate::skill::skill_ref;
 use crate::terminal::printer::{Printer, inline};
-use crate::terminal::progress::Progress;
+use crate::terminal::progress::ProgressCounter;
 use crate::walk::{self, Root, WalkOptions, Walked};
 
-/// Find everything that is wrong with skills
+/// Check skills for problems
 ///
 /// Reads SKILL.md files of every dialect, tool packs (`*.tool.json`,
 /// `toolpack.json`) and agent manifests (`AGENT.yaml`), and reports each problem
-/// with its place, the next step and, where there is one, a fix. Folders are
-/// walked on all cores; what .gitignore names is left out, and so are .git and
-/// `node_modules`. `-` reads one skill from standard input; `--files-from` takes
-/// the paths from a list, such as that of `git ls-files` or `find`.
+/// with its position, what to do about it and, if possible, a fix. Folders are
+/// walked on all cores, without .git, `node_modules` and what .gitignore excludes.
+/// `-` reads one skill from standard input. `--files-from` reads the paths from a
+/// list, such as the output of `git ls-files` or `find`.
 ///
-/// The dialect is detected from the fields of each file. Name one with
-/// `--dialect` to hold a file to that specification, and add `--strict` for its
-/// exact wording. Informational notes appear with `--verbose`, and always
-/// in `json` and `sarif`.
+/// The dialect is detected from the fields of each file. `--dialect` checks
+/// against one specification, and `--strict` enforces it to the letter. Notes
+/// are shown with `--verbose`, and always in `json` and `sarif`.
 ///
 /// `--for` adds a verdict per client: whether that program loads the skill, loads
 /// it without its description, or drops it, and why.
 ///
-/// `prowess explain CODE` tells what a finding means.
+/// `prowess explain CODE` explains what a finding means.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -48,7 +47,8 @@ pub(crate) struct Arguments {
     /// Files and folders to check; `-` is standard input
     #[arg(required_unless_present = "files_from", value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Check the paths listed in FILE too, one per line or ended by NUL; `-` is standard input
+    /// Also check the paths listed in FILE, one per line or separated by NUL; `-` is
+    /// standard input
     #[arg(long, value_name = "FILE")]
     files_from: Option<PathBuf>,
     #[command(flatten)]
@@ -56,16 +56,16 @@ pub(crate) struct Arguments {
     /// Enforce the specification to the letter: many warnings become errors
     #[arg(long)]
     strict: bool,
-    /// Apply the safe fixes, then check again
+    /// Apply safe fixes, then check again
     #[arg(long)]
     fix: bool,
-    /// How findings are written
+    /// The output format
     #[arg(long, value_enum, default_value_t = Format::Full)]
     format: Format,
-    /// Say what these clients make of each skill
+    /// Report how these clients treat each skill
     #[arg(long = "for", value_name = "CLIENT", value_delimiter = ',', value_parser = client_parser())]
     clients: Vec<&'static Client>,
-    /// Check skill.md, Skill.md, skills.md and SKILLS.md below folders too
+    /// Also check skill.md, Skill.md, skills.md and SKILLS.md in folders
     #[arg(long)]
     all_spellings: bool,
     /// Number of threads; 0 uses every core
@@ -75,7 +75,7 @@ pub(crate) struct Arguments {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// Source lines with the place underlined
+    /// Source lines with the position underlined
     Full,
     /// One line per finding
     Concise,
@@ -88,7 +88,7 @@ enum Format {
 }
 
 impl Format {
-    /// Whether people read it, so that notes wait for `--verbose`.
+    /// Whether it is for people, who see notes only with `--verbose`.
     fn is_for_people(self) -> bool {
         matches!(self, Format::Full | Format::Concise | Format::Github)
     }
@@ -116,14 +116,14 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         check_paths(arguments, &check, printer)?
     };
     print(arguments, &walked, is_walk, printer);
-    // A client that was named and drops the skill is what the caller wants to know.
+    // If a client that was named drops the skill, the check has failed.
     let dropped = walked.reports.iter().any(is_dropped);
     let failed = walked.errors > 0 || dropped || !walked.failures.is_empty();
     Ok(if failed { Outcome::Findings } else { Outcome::Fine })
 }
 
 fn is_dropped(report: &FileReport) -> bool {
-    report.verdicts.iter().any(|verdict| verdict.outcome == client::Outcome::Dropped)
+    report.verdicts.iter().any(|verdict| verdict.outcome == client::ClientOutcome::Dropped)
 }
 
 fn check_stdin(arguments: &Arguments, check: &CheckOptions<'_>) -> Result<Walked, Error> {
@@ -146,15 +146,15 @@ fn check_paths(
     let mut roots: Vec<Root> = Vec::new();
     for path in &arguments.paths {
         if path == Path::new("-") {
-            return Err(Error::usage("`-` stands for standard input and must be the only path")
-                .hint("check the other paths in a run of their own"));
+            return Err(Error::usage("`-` is standard input and must be the only path")
+                .hint("check the other paths separately"));
         }
         let metadata =
             std::fs::metadata(path).map_err(|source| Error::io("read", path, &source))?;
         is_walk |= metadata.is_dir();
         roots.push(Root { path: path.clone(), is_folder: Some(metadata.is_dir()) });
     }
-    // A list is long, and one file that is gone by now does not stop the others.
+    // A list may be long, and one missing file does not stop the others.
     roots.extend(listed.into_iter().flatten().map(|path| {
         let name = path.file_name().and_then(|name| name.to_str());
         let is_folder =
@@ -163,7 +163,7 @@ fn check_paths(
     }));
     roots.sort_by(|a, b| a.path.cmp(&b.path));
     roots.dedup_by(|a, b| skill_ref::shown(&a.path) == skill_ref::shown(&b.path));
-    let progress = Progress::new(printer, "files checked");
+    let progress = ProgressCounter::new(printer, "files checked");
     let options = WalkOptions {
         roots,
         all_spellings: arguments.all_spellings,
@@ -182,14 +182,14 @@ fn nothing_found(roots: &[Root], other_spellings: usize) -> Error {
     let places: Vec<String> =
         roots.iter().map(|root| format!("`{}`", skill_ref::shown(&root.path))).collect();
     if places.is_empty() {
-        return Error::not_found("the list names no path")
+        return Error::not_found("the list contains no paths")
             .hint("list one path per line, or end each with a NUL byte");
     }
     let error = Error::not_found(format!("no skill in {}", places.join(", ")));
     if other_spellings > 0 {
         return error.hint(format!(
-            "{} under another spelling, such as skill.md: add `--all-spellings`",
-            count(other_spellings, "file is there", "files are there")
+            "{} spelt differently, such as skill.md: add `--all-spellings`",
+            count(other_spellings, "file is", "files are")
         ));
     }
     error.hint("a skill is a folder with a SKILL.md; `prowess check FILE` checks any file")
@@ -243,7 +243,7 @@ fn print(arguments: &Arguments, walked: &Walked, is_walk: bool, printer: &mut Pr
     }
 }
 
-/// What a clean file gets (SRT, appendix A).
+/// The line for a file without errors (SRT, appendix A).
 fn ok_line(report: &FileReport) -> String {
     let path = inline(&report.path);
     if !report.structured {

@@ -1,4 +1,4 @@
-//! `prowess completions`: scripts that complete verbs and options.
+//! `prowess completions`: completion scripts for shells.
 
 use clap::Args;
 use clap_complete::Shell;
@@ -8,8 +8,8 @@ use crate::terminal::printer::Printer;
 
 /// Print a completion script for a shell
 ///
-/// Put the script where the shell looks for completions, or load it at the start
-/// of a session.
+/// Save the script where the shell looks for completions, or load it in the shell's
+/// startup file.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use prowess_format::ReadOptions;
-use prowess_format::convert::{Conversion, Pack, convert_in, convert_packs};
+use prowess_format::convert::{Conversion, ToolPackFile, convert_in, convert_packs};
 use prowess_format::diagnostic::Severity;
 use prowess_format::dialect::Dialect;
 
@@ -18,14 +18,13 @@ use crate::terminal::printer::Printer;
 
 /// Convert a skill to another dialect
 ///
-/// Writes the same skill the way another dialect wants it, and lists what that
-/// dialect can't say. Fields that no dialect knows come along, comments included.
-/// Several tool packs of one folder become one skill.
+/// Writes the skill in another dialect and lists what that dialect can't express.
+/// Fields that no dialect knows are kept, with their comments. Several tool packs
+/// in one folder become one skill.
 ///
-/// Without `--output` the main file goes to standard output. With it, all files
-/// go into a folder with the skill's name, DIR itself or one below it: those that
-/// the dialect needs, and those that lie beside the skill. A skill with errors is
-/// not converted, and then nothing is written.
+/// Without `--output`, the main file goes to standard output. With it, all files
+/// are written to a folder with the skill's name: those that the dialect needs, and
+/// the other files of the skill. A skill with errors is not converted.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -36,19 +35,18 @@ pub(crate) struct Arguments {
     /// A skill's folder or file, or a folder of tool packs; `-` is standard
     /// input
     path: PathBuf,
-    /// The dialect to write
+    /// The target dialect
     #[arg(long, value_name = "DIALECT", value_parser = dialect_parser())]
     to: &'static Dialect,
     #[command(flatten)]
     dialect: DialectOption,
-    /// Write all files into DIR, or into DIR/NAME where DIR has another name
-    /// than the skill
+    /// Write all files to DIR, or to DIR/NAME if DIR does not have the skill's name
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Replace files that are there
+    /// Replace existing files
     #[arg(long, requires = "output")]
     force: bool,
-    /// Say what would be written and lost, and write nothing
+    /// Show what would be written and lost, and write nothing
     #[arg(long)]
     dry_run: bool,
 }
@@ -75,13 +73,14 @@ fn convert(
     let (dialect, to) = (arguments.dialect.dialect, arguments.to);
     let directory = loaded[0].directory_name();
     if let [loaded] = loaded {
-        return error_free::sound(loaded, dialect, "converted", printer, |checked| {
+        return error_free::with_checked(loaded, dialect, "converted", printer, |checked| {
             convert_in(checked, to, directory.as_deref())
         });
     }
-    let joined = error_free::all_sound(loaded, dialect, "converted", printer, |checked| {
+    let joined = error_free::with_all_checked(loaded, dialect, "converted", printer, |checked| {
         let names = loaded.iter().map(|loaded| loaded.file_name.clone());
-        let packs = names.zip(checked).map(|(file_name, checked)| Pack { file_name, checked });
+        let packs =
+            names.zip(checked).map(|(file_name, checked)| ToolPackFile { file_name, checked });
         convert_packs(packs.collect(), to, directory.as_deref().unwrap_or("skill"))
     })?;
     joined.map_err(|error| {
@@ -92,7 +91,7 @@ fn convert(
     })
 }
 
-/// A file that its own dialect rejects is not worth writing: the source lacks something the target needs.
+/// Refuses a result with errors in its own dialect: the source lacks something that the target requires.
 fn refuse_broken(conversion: &Conversion, shown: &str, arguments: &Arguments) -> Result<(), Error> {
     let (name, text) = &conversion.files[0];
     let options = ReadOptions {
@@ -108,7 +107,7 @@ fn refuse_broken(conversion: &Conversion, shown: &str, arguments: &Arguments) ->
     }
     let message =
         format!("`{shown}` can't be written as {}: {}", arguments.to.id, reasons.join("; "));
-    let error = Error::failed(message).hint("nothing is written");
+    let error = Error::failed(message).hint("nothing was written");
     Err(conversion.notes.iter().fold(error, Error::hint))
 }
 
@@ -135,8 +134,9 @@ fn deliver(
             printer.data(&conversion.files[0].1);
             if more > 0 {
                 let noun = if more == 1 { "file belongs" } else { "files belong" };
-                printer
-                    .note(&format!("{more} more {noun} to the skill: `--output DIR` writes all"));
+                printer.note(&format!(
+                    "{more} more {noun} to the skill: `--output DIR` writes all of them"
+                ));
             }
         }
         Some(output) => {
@@ -159,7 +159,7 @@ fn deliver(
     Ok(Outcome::Fine)
 }
 
-/// The files beside the skill that come along, less those that are written anew.
+/// The other files of the skill, which are copied, without those that the conversion writes.
 fn companions(loaded: &[Loaded], written: &[(String, String)]) -> Vec<String> {
     let Some(directory) = &loaded[0].directory else { return Vec::new() };
     let is_source = |path: &String| loaded.iter().any(|loaded| loaded.file_name == *path);

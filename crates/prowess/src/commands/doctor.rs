@@ -1,9 +1,9 @@
-//! `prowess doctor`: what this machine can enforce.
+//! `prowess doctor`: tests the sandbox on this machine.
 
 use std::fmt::Write as _;
 
 use clap::{Args, ValueEnum};
-use prowess_sandbox::{Probe, State};
+use prowess_sandbox::{LayerState, Probe};
 use serde_json::{Value, json};
 
 use super::Outcome;
@@ -11,13 +11,13 @@ use crate::error::Error;
 use crate::terminal::printer::{Channel, Printer};
 use crate::terminal::wrap::wrap;
 
-/// Show what this machine can enforce
+/// Check whether this machine can enforce the sandbox
 ///
-/// Skills run in a sandbox that the kernel enforces. This verb tries each of them
-/// and then all together, and says what is missing, why, and what to do about it.
-/// Nothing of it is read from files that only claim something.
+/// Tools run in a sandbox that the kernel enforces in several layers. This verb
+/// tries each layer and then all of them together, and reports what is missing,
+/// why, and what to do about it. It tests by doing, not by reading settings.
 ///
-/// A machine that lacks a wall runs no tools: a run is refused, never weaker.
+/// If a layer is missing, tools are refused; they never run in a weaker sandbox.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -25,10 +25,10 @@ Examples:
   prowess doctor --format json
   prowess doctor --apparmor-profile")]
 pub(crate) struct Arguments {
-    /// How the result is written
+    /// The output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Print a profile for `AppArmor` that lets this program make namespaces
+    /// Print an `AppArmor` profile that lets this program create user namespaces
     #[arg(long)]
     apparmor_profile: bool,
 }
@@ -44,7 +44,7 @@ enum Format {
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     if arguments.apparmor_profile {
         let program = std::env::current_exe().map_err(|source| {
-            Error::failed(format!("cannot tell where this program is: {source}"))
+            Error::failed(format!("cannot determine the path of this program: {source}"))
         })?;
         printer.data(&apparmor_profile(&program.display().to_string()));
         printer.note("save it as /etc/apparmor.d/prowess and load it with `apparmor_parser -r`");
@@ -56,9 +56,9 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
             let width = printer.width(Channel::Out);
             printer.report(&table(&probe, width));
             printer.say(if probe.is_enforceable() {
-                "this machine can run tools, and holds them to what they may do"
+                "this machine can enforce the sandbox, so tools can run"
             } else {
-                "this machine can't hold tools to what they may do, so it runs none"
+                "this machine can't enforce the sandbox, so tools are refused"
             });
         }
         Format::Json => printer.json(&wire(&probe)),
@@ -66,11 +66,11 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     Ok(if probe.is_enforceable() { Outcome::Fine } else { Outcome::Findings })
 }
 
-fn word(state: State) -> &'static str {
+fn word(state: LayerState) -> &'static str {
     match state {
-        State::Enforced => "enforced",
-        State::BestEffort => "best effort",
-        State::Missing => "missing",
+        LayerState::Enforced => "enforced",
+        LayerState::BestEffort => "best effort",
+        LayerState::Missing => "missing",
     }
 }
 
@@ -104,7 +104,7 @@ fn wire(probe: &Probe) -> Value {
     json!({ "enforceable": probe.is_enforceable(), "layers": layers })
 }
 
-/// Ubuntu lets only programs with a profile make user namespaces.
+/// A profile for Ubuntu, where only programs with a profile may create user namespaces.
 fn apparmor_profile(program: &str) -> String {
     let quoted = program.replace('\\', "\\\\").replace('"', "\\\"");
     format!("abi <abi/4.0>,\n\nprofile prowess \"{quoted}\" flags=(unconfined) {{\n  userns,\n}}\n")

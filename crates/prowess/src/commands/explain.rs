@@ -1,4 +1,4 @@
-//! `prowess explain`: the page of a rule.
+//! `prowess explain`: prints the page of a rule.
 
 use std::fmt::Write as _;
 
@@ -14,16 +14,16 @@ use crate::terminal::printer::Printer;
 
 /// Explain what a finding means and what to do about it
 ///
-/// Prints the page of one rule: what it looks for, why that is bad, and an
-/// example. The code is the word in square brackets that `prowess check` prints.
-/// Without a code, all rules are listed with their summaries.
+/// Prints the page of one rule: what it checks, why that is a problem, and an
+/// example. The code is the word in square brackets in the output of
+/// `prowess check`. Without a code, all rules are listed with a summary.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
   prowess explain name-directory-mismatch
   prowess explain | grep permission")]
 pub(crate) struct Arguments {
-    /// The rule's code, such as invalid-name
+    /// The code of a rule, such as `invalid-name`
     code: Option<String>,
 }
 
@@ -54,11 +54,18 @@ pub(crate) fn page(rule: &Rule) -> String {
     format!("# {}\n\n{}\n\n{}\n", rule.name, severities(rule), text(rule))
 }
 
-/// The page as Markdown. Its lines come from a doc comment and keep the blank behind the slashes.
+/// The page as Markdown, with the sections of the specifications that the rule enforces.
 pub(crate) fn text(rule: &Rule) -> String {
+    // The lines come from a doc comment and keep the space after the slashes.
     let lines: Vec<&str> =
         rule.page.lines().map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
-    lines.join("\n").trim().to_owned()
+    let mut page = lines.join("\n").trim().to_owned();
+    if !rule.sections.is_empty() {
+        page.push_str("\n\n## Specification\n");
+        let sections = rule.sections.iter().map(|section| format!("- {}", section.link()));
+        page.push_str(&sections.collect::<Vec<_>>().join("\n"));
+    }
+    page
 }
 
 fn severities(rule: &Rule) -> String {

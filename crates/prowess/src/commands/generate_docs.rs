@@ -1,4 +1,4 @@
-//! `prowess generate-docs`: the reference, written from the code.
+//! `prowess generate-docs`: generates the reference from the code.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use prowess_format::dialect::{self, Dialect};
 use prowess_format::shape::{self, Field, Need};
+use prowess_format::specification::{self, Section, Specification};
 use prowess_format::{client, manifest};
 
 use super::{Outcome, explain};
@@ -37,7 +38,7 @@ fn write(path: &Path, text: &str) -> Result<(), Error> {
     fs::write(path, text).map_err(|source| Error::io("write", path, &source))
 }
 
-/// Every page by its path: the same code gives the same bytes.
+/// All pages by their paths. The output is reproducible.
 fn pages() -> Vec<(String, String)> {
     let mut pages = vec![
         ("cli.md".to_owned(), command_line()),
@@ -60,7 +61,7 @@ fn pages() -> Vec<(String, String)> {
 fn command_line() -> String {
     let mut command = crate::cli::command().term_width(80);
     command.build();
-    let mut page = "# Command line\n\nEvery verb with its full help.\n".to_owned();
+    let mut page = "# Command line\n\nThe help of every verb.\n".to_owned();
     section(&mut page, "prowess", &mut command.clone());
     for verb in crate::cli::verbs(&command) {
         let title = format!("prowess {}", verb.get_name());
@@ -76,7 +77,7 @@ fn section(page: &mut String, title: &str, command: &mut clap::Command) {
 }
 
 fn diagnostics() -> String {
-    let mut page = "# Diagnostics\n\nWhat `prowess check` may find. `prowess explain CODE` prints the same pages.\n\n\
+    let mut page = "# Diagnostics\n\nThe findings of `prowess check` and `prowess workflow check`. `prowess explain CODE` prints the same pages.\n\n\
                     | Code | Severity | With `--strict` | What it does |\n|---|---|---|---|\n"
         .to_owned();
     for rule in explain::all_rules() {
@@ -110,15 +111,15 @@ fn dialects() -> String {
 
 fn dialect_page(dialect: &Dialect) -> String {
     let mut page = format!("# {}\n\n{}\n", dialect.title, dialect.about);
-    let _ =
-        writeln!(page, "\nDialect id: `{}`. Specification: {}.", dialect.id, dialect.specification);
+    let specification = dialect.specification.link();
+    let _ = writeln!(page, "\nDialect id: `{}`. Specification: {specification}.", dialect.id);
     if !dialect.bases.is_empty() {
         let bases: Vec<String> =
             dialect.bases.iter().map(|base| format!("[{base}]({base}.md)")).collect();
-        let _ = writeln!(page, "\nExtends {}: their fields count too.", bases.join(" and "));
+        let _ = writeln!(page, "\nExtends {}, whose fields are valid too.", bases.join(" and "));
     }
     let _ = writeln!(page, "\nJSON Schema: [{0}.json](../schemas/{0}.json).", dialect.id);
-    fields(&mut page, dialect.fields);
+    fields(&mut page, dialect.fields, dialect.specification.specification);
     if !dialect.limits.is_empty() {
         page.push_str("\n## Limits\n\n| What | Limit | Section |\n|---|---|---|\n");
         for limit in dialect.limits {
@@ -127,7 +128,7 @@ fn dialect_page(dialect: &Dialect) -> String {
                 "| {} | {} | {} |",
                 cell(limit.what),
                 cell(limit.value),
-                cell(limit.section)
+                cell(&section_text(limit.section, dialect.specification.specification))
             );
         }
     }
@@ -135,16 +136,17 @@ fn dialect_page(dialect: &Dialect) -> String {
 }
 
 fn manifest_page() -> String {
-    let mut page = "# Agent manifest\n\nAn agent as a set of skills, with tools of its own and the model it wants.\n"
+    let mut page = "# Agent manifest\n\nAn agent as a set of skills, with its own tools and the model it needs.\n"
         .to_owned();
     let names: Vec<String> = manifest::FILE_NAMES.iter().map(|name| format!("`{name}`")).collect();
-    let _ = writeln!(page, "\nFile names: {}. Specification: seed 001, §9.", names.join(", "));
+    let specification = specification::GAIA.at("9").link();
+    let _ = writeln!(page, "\nFile names: {}. Specification: {specification}.", names.join(", "));
     let _ = writeln!(page, "\nJSON Schema: [{MANIFEST}.json](../schemas/{MANIFEST}.json).");
-    fields(&mut page, manifest::fields());
+    fields(&mut page, manifest::fields(), &specification::GAIA);
     page
 }
 
-fn fields(page: &mut String, fields: &[Field]) {
+fn fields(page: &mut String, fields: &[Field], specification: &Specification) {
     if fields.is_empty() {
         return;
     }
@@ -165,14 +167,18 @@ fn fields(page: &mut String, fields: &[Field]) {
             cell(&shape::describe(&field.shape)),
             cell(&default),
             cell(field.about),
-            cell(field.section),
+            cell(&section_text(field.section, specification)),
         );
     }
 }
 
+/// The section, with the title of its document if it is not the one that the page is about.
+fn section_text(section: Section, specification: &Specification) -> String {
+    if section.specification == specification { section.label() } else { section.to_string() }
+}
+
 fn clients() -> String {
-    let mut page =
-        "# Clients\n\nThe programs whose verdict `prowess check --for` tells.\n".to_owned();
+    let mut page = "# Clients\n\nThe programs that `prowess check --for` reports on.\n".to_owned();
     for client in client::CLIENTS {
         let _ = write!(
             page,

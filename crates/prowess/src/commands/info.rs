@@ -3,23 +3,25 @@
 use std::fmt::Write as _;
 
 use clap::Args;
-use prowess_package::limits::Limits;
+use prowess_library::packages::{Inventory, PackageManager, SkillState};
+use prowess_package::limits::PackageLimits;
 use prowess_package::name::SkillName;
 use prowess_package::tree::Tree;
 use prowess_policy::Tier;
 use prowess_store::agents::{self, Agent};
-use prowess_store::described::describe_manifest;
-use prowess_store::discovery::Found;
-use prowess_store::drift::{self, Drift};
-use prowess_store::lock::Locked;
+use prowess_store::discovery::FoundSkill;
+use prowess_store::drift::Drift;
+use prowess_store::lock::LockEntry;
+use prowess_store::metadata::parse_metadata;
 use prowess_store::places::Scope;
 use serde_json::{Value, json};
 
 use super::Outcome;
-use super::install::{Format, size};
 use crate::error::Error;
-use crate::store::packages::{Packages, install_failed, now};
-use crate::store::survey::{State, Survey, first_problem, problems, shown};
+use crate::packages::manager;
+use crate::packages::options::Format;
+use crate::render::change_text::size;
+use crate::render::inventory_text::{first_problem, problems, shown};
 use crate::terminal::printer::{Channel, Printer, inline};
 use crate::terminal::wrap::wrap;
 
@@ -54,24 +56,27 @@ struct Made {
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let packages = Packages::new()?;
-    let survey = Survey::new(&packages, printer);
-    let mut copies = survey.copies(&arguments.name);
-    if copies.is_empty() {
-        return Err(survey.unknown(&arguments.name));
+    let packages = manager()?;
+    let inventory = packages.inventory();
+    for warning in &inventory.warnings {
+        printer.warning(warning);
     }
-    copies.sort_by_key(|found| survey.state(found) != State::Counts);
-    let present = agents::present(&packages.places);
+    let mut copies = inventory.copies(&arguments.name);
+    if copies.is_empty() {
+        return Err(inventory.unknown(&inline(&arguments.name)).into());
+    }
+    copies.sort_by_key(|found| inventory.state(found) != SkillState::Active);
+    let present = agents::present(packages.places());
     let mut pages = Vec::new();
     let mut values = Vec::new();
     for found in copies {
-        let locked = survey.locked(found);
+        let locked = inventory.locked(found);
         let made = made(found, locked.as_ref().map(|(_, _, entry)| *entry));
         let drift = match &locked {
             Some((scope, name, _)) => Some(drifts(&packages, *scope, name)?),
             None => None,
         };
-        let copy = CopyHere { packages: &packages, survey: &survey, found, made, drift };
+        let copy = CopyHere { packages: &packages, inventory: &inventory, found, made, drift };
         let entry = locked.map(|(_, _, entry)| entry);
         match arguments.format {
             Format::Json => values.push(copy.wire(entry, &present)),
@@ -87,13 +92,13 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     Ok(Outcome::Fine)
 }
 
-fn made(found: &Found, entry: Option<&Locked>) -> Made {
-    let tree = Tree::read_foreign(&found.real, &Limits::PACKAGE);
+fn made(found: &FoundSkill, entry: Option<&LockEntry>) -> Made {
+    let tree = Tree::read_foreign(&found.real, &PackageLimits::PACKAGE);
     let declared = || {
         let manifest = tree.as_ref().ok()?.tree.manifest();
-        let described =
-            describe_manifest(manifest, &found.name, found.name_by_folder().as_ref()).ok()?;
-        Some(described.grants.grants().iter().map(ToString::to_string).collect())
+        let metadata =
+            parse_metadata(manifest, &found.name, found.name_by_folder().as_ref()).ok()?;
+        Some(metadata.grants.grants().iter().map(ToString::to_string).collect())
     };
     let permissions = match entry {
         Some(entry) => Some(entry.permissions.iter().cloned().collect()),
@@ -110,31 +115,28 @@ fn made(found: &Found, entry: Option<&Locked>) -> Made {
     Made { permissions, files }
 }
 
-fn drifts(packages: &Packages, scope: Scope, name: &SkillName) -> Result<Vec<Drift>, Error> {
-    let store = packages.store(scope)?;
-    let trust = packages.trust()?;
-    let findings = drift::look(&store, std::slice::from_ref(name), &trust, now())
-        .map_err(|error| install_failed(&error))?;
-    Ok(findings.into_iter().flat_map(|finding| finding.drifts).collect())
+fn drifts(packages: &PackageManager, scope: Scope, name: &SkillName) -> Result<Vec<Drift>, Error> {
+    let report = packages.verify(std::slice::from_ref(name), scope)?;
+    Ok(report.skills.into_iter().flat_map(|skill| skill.drifts).collect())
 }
 
 /// One copy of the skill.
 struct CopyHere<'c> {
-    packages: &'c Packages,
-    survey: &'c Survey,
-    found: &'c Found,
+    packages: &'c PackageManager,
+    inventory: &'c Inventory,
+    found: &'c FoundSkill,
     made: Made,
     /// How it differs from what was installed, if it was.
     drift: Option<Vec<Drift>>,
 }
 
 impl CopyHere<'_> {
-    fn page(&self, entry: Option<&Locked>, present: &[&Agent], width: Option<usize>) -> String {
+    fn page(&self, entry: Option<&LockEntry>, present: &[&Agent], width: Option<usize>) -> String {
         let found = self.found;
-        let places = &self.packages.places;
+        let places = self.packages.places();
         let mut page = String::new();
-        let version = self.survey.version(found).map(|version| format!(" {}", inline(&version)));
-        let tier = self.survey.tier(found).map(|tier| format!(", {tier}")).unwrap_or_default();
+        let version = self.inventory.version(found).map(|version| format!(" {}", inline(&version)));
+        let tier = self.inventory.tier(found).map(|tier| format!(", {tier}")).unwrap_or_default();
         let head = format!("{}{}{tier}", inline(&found.name), version.unwrap_or_default());
         let _ = writeln!(page, "{}", wrap(&head, 2, width));
         if let Some(description) = &found.summary.description {
@@ -174,22 +176,22 @@ impl CopyHere<'_> {
             Err(why) => line("files", &format!("can't be read: {}", inline(why))),
         }
         let agents: Vec<String> =
-            self.survey.agents(found, Some(present)).into_iter().map(str::to_owned).collect();
+            self.inventory.agents(found, Some(present)).into_iter().map(str::to_owned).collect();
         line("agents", &or_nothing(&agents, "none of those on this machine"));
         page
     }
 
     fn state(&self) -> String {
-        let places = &self.packages.places;
+        let places = self.packages.places();
         let mut parts = Vec::new();
         if let Some(problem) = first_problem(self.found) {
             parts.push(format!("broken: {problem}"));
         }
-        let is_placed = self.survey.state(self.found) == State::Placed;
-        if let Some(winner) = self.survey.winner(self.found).filter(|_| !is_placed) {
+        let is_placed = self.inventory.state(self.found) == SkillState::Placed;
+        if let Some(winner) = self.inventory.winner(self.found).filter(|_| !is_placed) {
             parts.push(format!("shadowed by {}", shown(places, &winner.directory)));
         }
-        let owners = self.survey.placed_for(self.found);
+        let owners = self.inventory.placed_for(self.found);
         match &self.drift {
             None if !owners.is_empty() => {
                 let owners = owners.join(", ");
@@ -206,9 +208,9 @@ impl CopyHere<'_> {
         parts.join("; ")
     }
 
-    fn wire(&self, entry: Option<&Locked>, present: &[&Agent]) -> Value {
+    fn wire(&self, entry: Option<&LockEntry>, present: &[&Agent]) -> Value {
         let found = self.found;
-        let root = &self.survey.listing.roots[found.root];
+        let root = &self.inventory.listing.roots[found.root];
         let path = |path: &std::path::Path| path.display().to_string();
         let signers = entry.map(|entry| {
             let signers = entry.signers.iter().map(|signer| {
@@ -234,17 +236,17 @@ impl CopyHere<'_> {
         });
         json!({
             "name": found.name,
-            "version": self.survey.version(found),
+            "version": self.inventory.version(found),
             "description": found.summary.description,
             "dialect": found.summary.dialect,
-            "state": self.survey.state(found).as_str(),
-            "shadowed_by": self.survey.winner(found).map(|winner| path(&winner.directory)),
-            "placed_for": self.survey.placed_for(found),
+            "state": self.inventory.state(found).as_str(),
+            "shadowed_by": self.inventory.winner(found).map(|winner| path(&winner.directory)),
+            "placed_for": self.inventory.placed_for(found),
             "problems": problems(found),
             "directory": path(&found.directory),
             "also_at": found.also_at.iter().map(|way| path(&way.directory)).collect::<Vec<String>>(),
             "root": root.kind.as_str(),
-            "security_tier": self.survey.tier(found).map(Tier::as_str),
+            "security_tier": self.inventory.tier(found).map(Tier::as_str),
             "source": entry.and_then(|entry| entry.source.as_ref()).map(ToString::to_string),
             "owner": entry.and_then(|entry| entry.owner.as_deref()),
             "installed_at": entry.map(|entry| entry.installed_at.as_str()),
@@ -256,13 +258,13 @@ impl CopyHere<'_> {
             }),
             "files": self.made.files.as_ref().ok().map(|(count, _)| count),
             "bytes": self.made.files.as_ref().ok().map(|(_, bytes)| bytes),
-            "agents": self.survey.agents(found, Some(present)),
+            "agents": self.inventory.agents(found, Some(present)),
             "drift": drift,
         })
     }
 }
 
-fn signers(entry: &Locked) -> String {
+fn signers(entry: &LockEntry) -> String {
     let signers = entry.signers.iter().map(|signer| match &signer.identity {
         Some(identity) => format!("{} ({})", inline(identity), signer.key_id),
         None => format!("{} key {}", signer.scheme, signer.key_id),

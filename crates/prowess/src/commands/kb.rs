@@ -16,12 +16,11 @@ use crate::run::prompt_run;
 use crate::session;
 use crate::terminal::printer::Printer;
 
-/// Make, fill and search knowledge bases
+/// Create, fill and search knowledge bases
 ///
-/// A knowledge base holds documents of yours, so that prompt skills can answer
-/// from them and cite the exact place. It is a folder on this machine with a
-/// full-text index, and nothing leaves it unless you choose an embedder that
-/// is a server.
+/// A knowledge base holds your documents, so that prompt skills can answer from
+/// them and cite the exact source. It is a folder on this machine with a full-text
+/// index. Nothing is sent anywhere unless you choose an embedder that is a server.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -65,10 +64,10 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
 }
 
 fn parse_name(text: &str) -> Result<BaseName, String> {
-    text.parse().map_err(|error: prowess_knowledge::InvalidName| error.to_string())
+    text.parse().map_err(|error: prowess_knowledge::InvalidBaseName| error.to_string())
 }
 
-/// `NAME=VALUE`, for the fields of documents.
+/// Parses `NAME=VALUE`, a field of documents.
 fn parse_field(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, "")) => Err(format!("`{name}` has no value: expected `NAME=VALUE`")),
@@ -77,11 +76,11 @@ fn parse_field(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// The same for fields that somebody gives to documents: every document has some already.
+/// Parses a field that the user adds to documents; built-in fields are refused.
 fn parse_own_field(text: &str) -> Result<(String, String), String> {
     let (name, value) = parse_field(text)?;
     if prowess_knowledge::FIELDS_OF_ALL.contains(&name.as_str()) {
-        return Err(format!("every document has `{name}` already: take another name"));
+        return Err(format!("`{name}` is a built-in field of every document: choose another name"));
     }
     Ok((name, value))
 }
@@ -95,12 +94,12 @@ fn failed(error: &BaseError) -> Error {
     crate::render::problem_text::hints(&error.remedies()).into_iter().fold(failed, Error::hint)
 }
 
-/// Says why nothing happens.
+/// Prints why nothing happens yet.
 fn waiting(name: &BaseName, printer: &mut Printer) {
-    printer.note(&format!("another process writes to `{name}`; waiting until it ends"));
+    printer.note(&format!("waiting for another process that writes to `{name}`"));
 }
 
-/// A number of bytes for people.
+/// A number of bytes with a unit.
 fn size(bytes: u64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "one digit is shown")]
     let shown = |unit: u64| bytes as f64 / unit as f64;

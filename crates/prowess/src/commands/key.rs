@@ -1,20 +1,22 @@
-//! `prowess key`: the keys that you sign with.
+//! `prowess key`: manages the keys that you sign with.
 
 use clap::{Args, Subcommand, ValueEnum};
 use prowess_trust::{Cost, KeyFileError, KeyFolder, KeyName, SecretKey};
 use serde_json::{Value, json};
 
 use super::Outcome;
-use super::install::Format;
 use crate::error::{Error, ErrorKind};
-use crate::store::packages::{Packages, agree};
+use crate::packages::manager;
+use crate::packages::options::Format;
+use crate::terminal::confirm::confirm;
 use crate::terminal::passphrase;
 use crate::terminal::printer::Printer;
+use prowess_library::packages::PackageManager;
 
-/// Make, list, export and remove the keys that you sign skills with
+/// Create, list, export and remove the keys that you sign skills with
 ///
-/// A key is a file that only you can read, in your data folder. Its public half is
-/// one line of text, which others add with `prowess trust add`.
+/// A key is a file in your data folder that only you can read. Its public key is
+/// one line of text, which others trust with `prowess trust add`.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -29,45 +31,45 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Make a key
+    /// Create a key
     ///
-    /// A key that is there is never replaced. A passphrase is asked for on the
-    /// terminal, or taken from the variable `PROWESS_PASSPHRASE`.
+    /// An existing key is never replaced. The passphrase is read from the terminal,
+    /// or from the variable `PROWESS_PASSPHRASE`.
     New {
-        /// What to call it
+        /// The name of the key
         #[arg(value_name = "NAME", value_parser = key_name)]
         name: KeyName,
-        /// Lock it with a passphrase
+        /// Encrypt it with a passphrase
         #[arg(long)]
         passphrase: bool,
-        /// What it signs: `SIGNATURE.json`, or `skill.oms.sig` as other tools read
+        /// The kind of key, which decides the signature format
         #[arg(long, value_enum, default_value_t = Kind::Ed25519)]
         kind: Kind,
     },
     /// List your keys
     List {
-        /// How the list is written
+        /// The output format
         #[arg(long, value_enum, default_value_t = Format::Text)]
         format: Format,
     },
-    /// Print the public half of a key
+    /// Print the public key
     Export {
-        /// Which key
+        /// The name of the key
         #[arg(value_name = "NAME", value_parser = key_name)]
         name: KeyName,
-        /// As PEM, which other programs read
+        /// Print it as PEM, for other programs
         #[arg(long)]
         pem: bool,
     },
-    /// Remove a key for good
+    /// Delete a key permanently
     ///
-    /// What it has signed stays signed, and the next version has to be signed with
-    /// another key, which users must accept. Asks first, unless you say `--yes`.
+    /// Its signatures stay valid, but the next version of a skill must be signed with
+    /// another key, which users have to accept.
     Remove {
-        /// Which key
+        /// The name of the key
         #[arg(value_name = "NAME", value_parser = key_name)]
         name: KeyName,
-        /// Do not ask
+        /// Don't ask for confirmation
         #[arg(long)]
         yes: bool,
     },
@@ -75,18 +77,18 @@ enum Action {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Kind {
-    /// For `SIGNATURE.json`
+    /// Writes `SIGNATURE.json`
     Ed25519,
-    /// For `skill.oms.sig`
+    /// Writes `skill.oms.sig`, which other tools verify too
     P256,
 }
 
-/// The name of a key, as an argument.
+/// Parses the name of a key.
 pub(crate) fn key_name(text: &str) -> Result<KeyName, String> {
     text.parse().map_err(|error: prowess_trust::KeyNameError| error.to_string())
 }
 
-/// A key that can't be used.
+/// The error of a key that can't be used.
 pub(crate) fn failed(error: &KeyFileError) -> Error {
     let kind = match error {
         KeyFileError::Missing { .. } => ErrorKind::NotFound,
@@ -97,9 +99,9 @@ pub(crate) fn failed(error: &KeyFileError) -> Error {
     Error { kind, ..Error::failed(error.to_string()) }
 }
 
-/// Opens a key, asking for its passphrase where it has one.
+/// Opens a key, and asks for its passphrase if it has one.
 pub(crate) fn open(
-    packages: &Packages,
+    packages: &PackageManager,
     name: &KeyName,
     printer: &mut Printer,
 ) -> Result<SecretKey, Error> {
@@ -114,7 +116,7 @@ pub(crate) fn open(
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let packages = Packages::new()?;
+    let packages = manager()?;
     let folder = KeyFolder::new(packages.key_folder());
     match &arguments.action {
         Action::New { name, passphrase, kind } => {
@@ -126,11 +128,8 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
             let secret = if *passphrase { Some(passphrase::choose(printer)?) } else { None };
             let lock = secret.as_ref().map(|secret| (secret.as_str(), Cost::USUAL));
             let path = folder.keep(name, &key, lock).map_err(|error| failed(&error))?;
-            printer.say(&format!("made the key {}", key.public().id()));
-            printer.note(&format!(
-                "it is in `{}`; keep a copy where nobody else finds it",
-                path.display()
-            ));
+            printer.say(&format!("created the key {}", key.public().id()));
+            printer.note(&format!("it is in `{}`; keep a backup in a safe place", path.display()));
             printer.data(&format!("{}\n", key.public().line()));
         }
         Action::List { format } => {
@@ -188,23 +187,25 @@ fn remove(
     let public = folder.public(name).map_err(|error| failed(&error))?;
     if !yes {
         let question = format!(
-            "Remove the key `{name}` ({}) for good? Without a copy nobody can sign with it again. [y]es / [N]o: ",
+            "Delete the key `{name}` ({}) permanently? Without a backup it can't be used again. [y]es / [N]o: ",
             public.id()
         );
-        match agree(&question, printer) {
+        match confirm(&question, printer) {
             Some(true) => {}
-            Some(false) => return Err(Error::refused("the key stays, because you did not agree")),
+            Some(false) => return Err(Error::refused("the key was not deleted")),
             None => {
-                return Err(Error::refused(
-                    "a key is not removed without a question, and there is nobody to ask",
-                )
-                .hint("agree with `--yes`"));
+                return Err(Error::refused(format!(
+                    "refusing to delete the key `{name}` without confirmation (not a terminal)"
+                ))
+                .hint("`--yes` deletes it without confirmation"));
             }
         }
     }
     let public = folder.remove(name).map_err(|error| failed(&error))?;
-    printer.say(&format!("removed the key `{name}` ({})", public.id()));
-    printer
-        .note(&format!("where it is trusted it still is: `prowess trust remove {}`", public.id()));
+    let id = public.id();
+    printer.say(&format!("deleted the key `{name}` ({id})"));
+    printer.note(&format!(
+        "it is still trusted where it was added; `prowess trust remove {id}` undoes that"
+    ));
     Ok(())
 }

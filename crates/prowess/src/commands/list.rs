@@ -3,17 +3,19 @@
 use std::fmt::Write as _;
 
 use clap::Args;
+use prowess_library::packages::{Inventory, MissingSkill, SkillState};
 use prowess_policy::Tier;
 use prowess_store::agents::{self, Agent};
-use prowess_store::discovery::{Found, RootKind};
+use prowess_store::discovery::{FoundSkill, RootKind};
+use prowess_store::places::{Places, Scope};
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::Outcome;
-use super::install::Format;
 use crate::error::Error;
-use crate::store::packages::Packages;
-use crate::store::survey::{Missing, State, Survey, first_problem, problems, shown};
+use crate::packages::manager;
+use crate::packages::options::Format;
+use crate::render::inventory_text::{first_problem, problems, shown};
 use crate::terminal::printer::{Channel, Printer, inline};
 use crate::terminal::wrap::wrap;
 
@@ -69,25 +71,31 @@ struct Row {
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let packages = Packages::new()?;
-    let survey = Survey::new(&packages, printer);
-    let present = agents::present(&packages.places);
+    let packages = manager()?;
+    let places = packages.places();
+    let inventory = packages.inventory();
+    for warning in &inventory.warnings {
+        printer.warning(warning);
+    }
+    let present = agents::present(places);
     let present = (!arguments.all).then_some(present.as_slice());
-    let is_meant = |found: &&Found| {
-        !arguments.project || survey.listing.roots[found.root].kind == RootKind::Project
+    let is_meant = |found: &&FoundSkill| {
+        !arguments.project || inventory.listing.roots[found.root].kind == RootKind::Project
     };
-    let skills: Vec<&Found> = survey.listing.skills.iter().filter(is_meant).collect();
+    let skills: Vec<&FoundSkill> = inventory.listing.skills.iter().filter(is_meant).collect();
+    let is_listed = |missing: &&MissingSkill| !arguments.project || missing.scope == Scope::Project;
+    let missing: Vec<&MissingSkill> = inventory.missing.iter().filter(is_listed).collect();
     match arguments.format {
         Format::Json => {
             let skills: Vec<Value> = skills
                 .iter()
                 .map(|&found| {
-                    let agents = || survey.agents(found, present);
-                    wire(&survey, found, arguments.agents.then(agents))
+                    let agents = || inventory.agents(found, present);
+                    wire(&inventory, found, arguments.agents.then(agents))
                 })
-                .chain(survey.missing.iter().map(wire_missing))
+                .chain(missing.iter().map(|missing| wire_missing(missing)))
                 .collect();
-            let notes: Vec<Value> = survey
+            let notes: Vec<Value> = inventory
                 .listing
                 .notes
                 .iter()
@@ -96,25 +104,25 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
             printer.json(&json!({ "skills": skills, "notes": notes }));
         }
         Format::Text => {
-            for note in &survey.listing.notes {
-                let path = shown(&packages.places, &note.path);
+            for note in &inventory.listing.notes {
+                let path = shown(places, &note.path);
                 printer.warning(&format!("`{path}`: {}", note.why));
             }
-            if skills.is_empty() && survey.missing.is_empty() {
+            if skills.is_empty() && missing.is_empty() {
                 printer.note("there are no skills here");
                 printer.hint("`prowess install ./folder` installs one, `prowess new` makes one");
             }
             let rows: Vec<Row> = skills
                 .iter()
-                .map(|&found| row(&packages, &survey, found, arguments, present))
-                .chain(survey.missing.iter().map(|missing| missing_row(&packages, missing)))
+                .map(|&found| row(places, &inventory, found, arguments, present))
+                .chain(missing.iter().map(|missing| missing_row(places, missing)))
                 .collect();
             printer.report(&table(&rows, printer.width(Channel::Out)));
         }
     }
     let has_broken = skills.iter().any(|found| found.is_broken());
-    let is_changed = |found: &&Found| survey.state(found) == State::Changed;
-    let has_drifted = !survey.missing.is_empty() || skills.iter().any(is_changed);
+    let is_changed = |found: &&FoundSkill| inventory.state(found) == SkillState::Changed;
+    let has_drifted = !missing.is_empty() || skills.iter().any(is_changed);
     if arguments.format == Format::Text && has_broken {
         printer.hint("`prowess check FOLDER` shows everything that is wrong with a broken skill");
     }
@@ -124,36 +132,35 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     Ok(if has_broken || has_drifted { Outcome::Broken } else { Outcome::Fine })
 }
 
-fn missing_row(packages: &Packages, missing: &Missing) -> Row {
+fn missing_row(places: &Places, missing: &MissingSkill) -> Row {
     Row {
         name: missing.name.to_string(),
         version: missing.version.clone(),
         tier: "-",
-        state: State::Missing.as_str(),
-        place: shown(&packages.places, &missing.directory),
+        state: SkillState::Missing.as_str(),
+        place: shown(places, &missing.directory),
         details: Vec::new(),
     }
 }
 
 fn row(
-    packages: &Packages,
-    survey: &Survey,
-    found: &Found,
+    places: &Places,
+    inventory: &Inventory,
+    found: &FoundSkill,
     arguments: &Arguments,
     present: Option<&[&Agent]>,
 ) -> Row {
-    let places = &packages.places;
     let mut details = Vec::new();
     if let Some(problem) = first_problem(found) {
         details.push(format!("broken: {problem}"));
     }
-    let state = survey.state(found);
-    let owners = inline(&survey.placed_for(found).join(", ")).into_owned();
+    let state = inventory.state(found);
+    let owners = inline(&inventory.placed_for(found).join(", ")).into_owned();
     // A copy of ours is no second opinion about a name: one line says all there is to say.
-    if let Some(winner) = survey.winner(found).filter(|_| state != State::Placed) {
+    if let Some(winner) = inventory.winner(found).filter(|_| state != SkillState::Placed) {
         details.push(format!("shadowed by {}", shown(places, &winner.directory)));
     }
-    if !owners.is_empty() && state != State::Placed {
+    if !owners.is_empty() && state != SkillState::Placed {
         details.push(format!("a copy that was placed for {owners}"));
     }
     if arguments.all {
@@ -161,18 +168,18 @@ fn row(
         details.extend(ways.map(|way| format!("also at {}", shown(places, &way.directory))));
     }
     if arguments.agents {
-        let agents = survey.agents(found, present);
+        let agents = inventory.agents(found, present);
         let agents = if agents.is_empty() { "none".to_owned() } else { agents.join(", ") };
         details.push(format!("agents: {agents}"));
     }
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     Row {
         name: inline(&found.name).into_owned(),
-        version: or_dash(survey.version(found).map(|version| inline(&version).into_owned())),
-        tier: survey.tier(found).map_or("-", Tier::as_str),
+        version: or_dash(inventory.version(found).map(|version| inline(&version).into_owned())),
+        tier: inventory.tier(found).map_or("-", Tier::as_str),
         state: state.as_str(),
         place: match state {
-            State::Placed => format!("{}, for {owners}", shown(places, &found.directory)),
+            SkillState::Placed => format!("{}, for {owners}", shown(places, &found.directory)),
             _ => shown(places, &found.directory),
         },
         details,
@@ -195,8 +202,8 @@ fn table(rows: &[Row], width: Option<usize>) -> String {
         let mut line = String::new();
         for (column, width) in columns.iter().zip(widths) {
             let text = column(row);
-            let blanks = width.saturating_sub(text.width()) + 2;
-            let _ = write!(line, "{text}{:blanks$}", "");
+            let spaces = width.saturating_sub(text.width()) + 2;
+            let _ = write!(line, "{text}{:spaces$}", "");
         }
         line.push_str(&row.place);
         let _ = writeln!(page, "{}", wrap(&line, 4, width));
@@ -207,25 +214,25 @@ fn table(rows: &[Row], width: Option<usize>) -> String {
     page
 }
 
-fn wire(survey: &Survey, found: &Found, agents: Option<Vec<&'static str>>) -> Value {
-    let root = &survey.listing.roots[found.root];
+fn wire(inventory: &Inventory, found: &FoundSkill, agents: Option<Vec<&'static str>>) -> Value {
+    let root = &inventory.listing.roots[found.root];
     let path = |path: &std::path::Path| path.display().to_string();
     let mut skill = json!({
         "name": found.name,
-        "version": survey.version(found),
+        "version": inventory.version(found),
         "description": found.summary.description,
         "dialect": found.summary.dialect,
-        "security_tier": survey.tier(found).map(Tier::as_str),
-        "state": survey.state(found).as_str(),
+        "security_tier": inventory.tier(found).map(Tier::as_str),
+        "state": inventory.state(found).as_str(),
         "directory": path(&found.directory),
         "root": {
             "kind": root.kind.as_str(),
             "path": path(&root.path),
-            "scope": root.scope.map(prowess_store::places::Scope::as_str),
+            "scope": root.scope.map(Scope::as_str),
         },
-        "shadowed_by": survey.winner(found).map(|winner| path(&winner.directory)),
+        "shadowed_by": inventory.winner(found).map(|winner| path(&winner.directory)),
         "also_at": found.also_at.iter().map(|way| path(&way.directory)).collect::<Vec<String>>(),
-        "placed_for": survey.placed_for(found),
+        "placed_for": inventory.placed_for(found),
         "problems": problems(found),
     });
     if let Some(agents) = agents {
@@ -234,11 +241,11 @@ fn wire(survey: &Survey, found: &Found, agents: Option<Vec<&'static str>>) -> Va
     skill
 }
 
-fn wire_missing(missing: &Missing) -> Value {
+fn wire_missing(missing: &MissingSkill) -> Value {
     json!({
         "name": missing.name.as_str(),
         "version": missing.version,
-        "state": State::Missing.as_str(),
+        "state": SkillState::Missing.as_str(),
         "directory": missing.directory.display().to_string(),
     })
 }

@@ -3,10 +3,10 @@
 use clap::Args;
 
 use super::Outcome;
-use super::install::Format;
 use super::verify;
 use crate::error::Error;
-use crate::store::packages::{Packages, ScopeOption, lock_of};
+use crate::packages::manager;
+use crate::packages::options::{Format, ScopeOption};
 use crate::terminal::printer::Printer;
 
 /// Print the lock file, or compare the store with it
@@ -36,24 +36,18 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let packages = Packages::new()?;
-    let path = packages.store_path(arguments.scope.scope()).join(prowess_store::store::LOCK_FILE);
+    let packages = manager()?;
+    let path = packages.lock_path(arguments.scope.scope());
     if !path.exists() {
         let missing = Error::not_found(format!("there is no lock file `{}`", path.display()));
         return Err(missing.hint("it is written by `prowess install`"));
     }
     if arguments.check {
-        return verify::look(
-            &[],
-            arguments.scope,
-            verify::Asked::Nobody,
-            arguments.format,
-            printer,
-        );
+        return verify::verify(&[], arguments.scope, false, arguments.format, printer);
     }
     let store = packages.store(arguments.scope.scope())?;
     // Read and written, so that what is printed is a lock and nothing else.
-    let lock = lock_of(&store)?;
+    let lock = packages.lock_file(arguments.scope.scope())?;
     printer.data(&store.lock_text(&lock));
     Ok(Outcome::Fine)
 }

@@ -11,17 +11,17 @@ use crate::terminal::printer::Printer;
 
 /// Print a manual page
 ///
-/// Prints the page of prowess itself, or of one verb, in the format that man(1)
-/// reads. With `--output`, all pages are written into a folder.
+/// Prints the page of prowess itself or of one verb, in the format of man(1). With
+/// `--output`, all pages are written to a folder.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
   prowess man check | man -l -
   prowess man --output ~/.local/share/man/man1")]
 pub(crate) struct Arguments {
-    /// The verb; prowess itself without one
+    /// The verb; prowess itself if omitted
     verb: Option<String>,
-    /// Write every page into this folder
+    /// Write all pages to this folder
     #[arg(long, value_name = "DIR", conflicts_with = "verb")]
     output: Option<PathBuf>,
 }
@@ -43,8 +43,8 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         None => &command,
         Some(verb) => {
             crate::cli::verbs(&command).find(|known| known.get_name() == verb).ok_or_else(|| {
-                Error::not_found(format!("there is no verb `{verb}`"))
-                    .hint("`prowess --help` lists all verbs")
+                Error::not_found(format!("there is no command `{verb}`"))
+                    .hint("`prowess --help` lists all commands")
             })?
         }
     };

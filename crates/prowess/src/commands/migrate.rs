@@ -1,4 +1,4 @@
-//! `prowess migrate`: OpenClaw skills to GAIA (GAIA §8.2).
+//! `prowess migrate`: migrates OpenClaw skills to GAIA (GAIA §8.2).
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -25,12 +25,12 @@ use crate::terminal::printer::{Printer, inline};
 ///
 /// Maps fields and actions, expands coarse permissions, resets the security tier
 /// to experimental, and writes a tools.py that calls the original handlers. What
-/// needs a person's decision is left out and listed in a report.
+/// needs a decision by a person is left out and listed in a report.
 ///
-/// Without `--output` the new SKILL.md goes to standard output and the report to
-/// standard error. With it, all files go into a folder with the skill's name, DIR
-/// itself or one below it. With `--batch` every skill below PATH is migrated into a
-/// folder of its own below DIR; one that fails does not stop the rest.
+/// Without `--output`, the new SKILL.md goes to standard output and the report to
+/// standard error. With it, all files are written to a folder with the skill's
+/// name. With `--batch`, every skill below PATH is migrated to its own folder in
+/// DIR; one that fails does not stop the others.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -50,11 +50,10 @@ pub(crate) struct Arguments {
     /// Migrate every skill below PATH
     #[arg(long)]
     batch: bool,
-    /// Write all files into DIR, or into DIR/NAME where DIR has another name
-    /// than the skill
+    /// Write all files to DIR, or to DIR/NAME if DIR does not have the skill's name
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Replace files that are there
+    /// Replace existing files
     #[arg(long, requires = "output")]
     force: bool,
     /// Print the report and write nothing
@@ -84,7 +83,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
 
 fn run_batch(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     if arguments.output.is_none() && !arguments.dry_run {
-        return Err(Error::usage("`--batch` needs a folder to write into")
+        return Err(Error::usage("`--batch` needs a folder to write to")
             .hint("add `--output DIR`, or `--dry-run` to print the report and write nothing"));
     }
     let skills = skills_below(&arguments.path)?;
@@ -93,7 +92,7 @@ fn run_batch(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Er
             "no skill below `{}`",
             skill_ref::shown(&arguments.path)
         ))
-        .hint("name a folder whose folders hold a SKILL.md"));
+        .hint("name a folder that contains folders with a SKILL.md"));
     }
     let (mut done, mut review) = (0, 0);
     for skill in &skills {
@@ -132,13 +131,14 @@ fn prepare(path: &Path, arguments: &Arguments, printer: &mut Printer) -> Result<
     let loaded = skill_ref::load_skill(path, printer)?;
     let dialect = reading_dialect(&loaded, arguments.dialect.dialect)?;
     let listing = loaded.directory.as_deref().map(skill_writer::listing).unwrap_or_default();
-    let migration = error_free::sound(&loaded, dialect, "migrated", printer, |checked| {
+    let migration = error_free::with_checked(&loaded, dialect, "migrated", printer, |checked| {
         migrate(checked, &listing, loaded.directory_name().as_deref())
     })?;
     Ok(Migrated { loaded, migration })
 }
 
-/// A published OpenClaw skill may have nothing but a name and a description, so detection alone can't tell.
+/// The dialect to read a skill as. Many published OpenClaw skills have only a name and a description, which detection does
+/// not recognise.
 fn reading_dialect(
     loaded: &Loaded,
     named: Option<&'static Dialect>,
@@ -153,10 +153,10 @@ fn reading_dialect(
         return Ok(None);
     }
     if checked.skill.dialect.id == "gaia" {
-        return Err(Error::failed(format!("`{}` is a GAIA skill already", loaded.shown))
-            .hint("`--dialect openclaw` reads it as an OpenClaw skill all the same"));
+        return Err(Error::failed(format!("`{}` is already a GAIA skill", loaded.shown))
+            .hint("`--dialect openclaw` reads it as an OpenClaw skill anyway"));
     }
-    // Tools of another dialect would be dropped without a word.
+    // Tools of another dialect would be dropped silently.
     if !checked.skill.tools.is_empty() {
         let id = checked.skill.dialect.id;
         return Err(Error::failed(format!(
@@ -181,8 +181,7 @@ impl Migrated {
         files
     }
 
-    /// Checks the result where nobody sees it, when the user wants it checked: the checks look at files beside the
-    /// SKILL.md.
+    /// With `--validate`, checks the result in a temporary folder: the checks need the other files of the skill.
     fn rehearse(&self, arguments: &Arguments, printer: &mut Printer) -> Result<(), Error> {
         if !arguments.validate {
             return Ok(());
@@ -210,7 +209,7 @@ impl Migrated {
         staged.commit()
     }
 
-    /// Checks the result where it lies, and speaks of it as if it were in its place.
+    /// Checks the result in its temporary folder, and reports it under its final path.
     fn validate(&self, staged: &Staged, target: &Path, printer: &mut Printer) -> Result<(), Error> {
         let main = Path::new("SKILL.md");
         let options = CheckOptions {
@@ -243,7 +242,7 @@ impl Migrated {
     }
 }
 
-/// What was done, and what a person should look at (GAIA §8.2, step 6).
+/// The report: what was done, and what a person should review (GAIA §8.2, step 6).
 fn report(migrated: &Migrated, files: &[PathBuf]) -> String {
     let Migration { review, name, .. } = &migrated.migration;
     let mut text = format!("migrated {} as {}\n", inline(&migrated.loaded.shown), inline(name));
@@ -256,9 +255,9 @@ fn report(migrated: &Migrated, files: &[PathBuf]) -> String {
     text
 }
 
-/// Every folder with a skill, below a folder and not the folder itself unless it holds one.
+/// The folders with a skill, below a folder or that folder itself.
 fn skills_below(folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    /// Agents look no deeper for skills.
+    /// The deepest nesting at which agents look for skills.
     const DEPTH: usize = 6;
     let mut found = Vec::new();
     let mut open = vec![(folder.to_owned(), 0)];

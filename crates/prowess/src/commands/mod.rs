@@ -43,23 +43,23 @@ use crate::error::Error;
 use crate::log;
 use crate::terminal::printer::Printer;
 
-/// How a verb ended, when nothing failed.
+/// The result of a verb that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// All is well.
+    /// Success.
     Fine,
     /// There are findings at error level.
     Findings,
     /// Some skills can't be used (GAIX-20).
     Broken,
-    /// A tool has run and ended with this code.
+    /// A tool ran and exited with this code.
     Ended(u8),
 }
 
-/// Runs the verb and gives its exit code.
+/// Runs the verb and returns its exit code.
 pub(crate) fn run(cli: Cli) -> ExitCode {
-    let mut printer = Printer::new(&cli.talk);
-    let started = log::start(cli.talk.log.as_ref());
+    let mut printer = Printer::new(&cli.output);
+    let started = log::start(cli.output.log.as_ref());
     let result = started.and_then(|()| match cli.verb {
         Verb::Check(arguments) => check::run(&arguments, &mut printer),
         Verb::Show(arguments) => show::run(&arguments, &mut printer),

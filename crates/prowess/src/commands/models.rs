@@ -1,4 +1,4 @@
-//! `prowess models`: which models there are, and whether one answers.
+//! `prowess models`: lists models, and tests one.
 
 use std::fmt::Write as _;
 use std::future::poll_fn;
@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use prowess_core::Remedy;
-use prowess_core::{Message, Model as _, ModelError, ModelFacts, ModelRequest, Piece, Usage};
+use prowess_core::{Message, Model as _, ModelDelta, ModelError, ModelFacts, ModelRequest, Usage};
 use prowess_engine::World;
-use prowess_models::{LocalServer, Provider, RemoteModel, Settings, find_local};
+use prowess_models::{LocalServer, ModelSettings, Provider, RemoteModel, find_local};
 use prowess_settings::KeySource;
 use serde_json::{Value, json};
 
@@ -19,26 +19,26 @@ use crate::run::prompt_run;
 use crate::session;
 use crate::terminal::printer::{Printer, inline};
 
-/// Show which models are configured and found, and test one
+/// List configured and local models, and test one
 ///
-/// Skills that are prompts need a language model. This verb lists the providers
-/// that are configured, where each setting comes from, and the servers that run on
-/// this machine with their models. Keys are never shown.
+/// Prompt skills need a language model. This verb lists the configured providers
+/// and where each setting comes from, and the servers that run on this machine
+/// with their models. Keys are never shown.
 ///
-/// A model is called PROVIDER/NAME. It is chosen by `--model`, by the variable
-/// `PROWESS_MODEL`, or by `model` in config.toml. Providers that need no words are
-/// openai, anthropic, ollama, llamacpp, lmstudio, lemonade and vllm.
+/// A model is named PROVIDER/NAME. It is chosen by `--model`, by the variable
+/// `PROWESS_MODEL`, or by `model` in config.toml. Built-in providers are openai,
+/// anthropic, ollama, llamacpp, lmstudio, lemonade and vllm.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
   prowess models
   prowess models --format json
 
-With a server that runs: prowess models --test ollama/llama3.2
+With a running server: prowess models --test ollama/llama3.2
 
 Exit codes:
-  0  all is well
-  1  the model does not answer, or the settings make no sense
+  0  success
+  1  the model does not answer, or the settings are invalid
   2  no model is named or chosen, or the arguments are wrong
   3  the provider has no such model
 
@@ -53,11 +53,14 @@ The file $XDG_CONFIG_HOME/prowess/config.toml, usually in ~/.config:
   base_url = \"https://llm.example.com/v1\"
   key_env = \"WORK_LLM_KEY\"              # or key_file = \"work.key\", mode 600")]
 pub(crate) struct Arguments {
-    /// Ask a model for one token; without a name, the chosen one
+    /// Ask a model for one token; the chosen one if no name is given
     #[arg(long, value_name = "PROVIDER/NAME", num_args = 0..=1)]
-    #[expect(clippy::option_option, reason = "how the parser tells an option without its value")]
+    #[expect(
+        clippy::option_option,
+        reason = "the parser's type for an option with an optional value"
+    )]
     test: Option<Option<String>>,
-    /// How the result is written
+    /// The output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
@@ -70,12 +73,12 @@ enum Format {
     Json,
 }
 
-/// The most names of models of one server in a list for people.
+/// The most models of one server that are listed as text.
 const MOST_SHOWN: usize = 20;
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     let world = session::world()?;
-    let settings = Settings::load(&world.environment, &world.state.config)?;
+    let settings = ModelSettings::load(&world.environment, &world.state.config)?;
     for note in &settings.notes {
         printer.warning(note);
     }
@@ -107,9 +110,9 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     Ok(Outcome::Fine)
 }
 
-/// Everything that is configured and found.
+/// The configured providers and the local servers.
 struct List<'l> {
-    settings: &'l Settings,
+    settings: &'l ModelSettings,
     found: &'l [LocalServer],
     world: &'l World,
 }
@@ -127,7 +130,7 @@ impl List<'_> {
             self.provider(provider, &mut page);
         }
         printer.report(&page);
-        // What is wrong with the choice, or that there is none, is no result but worth knowing.
+        // A missing or invalid choice is a message, not a result.
         let Err(error) = self.settings.choose(None) else { return };
         if self.settings.model.is_some() {
             printer.warning(&error.message);
@@ -148,11 +151,11 @@ impl List<'_> {
         }
     }
 
-    /// What nobody has configured and nobody runs would be noise.
+    /// Whether a provider is listed: those that are neither configured nor running are not.
     fn is_shown(&self, provider: &Provider) -> bool {
-        use prowess_models::Origin;
+        use prowess_models::SettingOrigin;
         let chosen = self.settings.choose(None);
-        provider.origin != Origin::BuiltIn
+        provider.origin != SettingOrigin::BuiltIn
             || self.server(provider).is_some()
             || matches!(provider.has_key(&self.world.environment), Ok(true))
             || chosen.is_ok_and(|chosen| chosen.provider.name == provider.name)
@@ -177,7 +180,7 @@ impl List<'_> {
             (Some(origin), Ok(true)) => {
                 let _ = writeln!(page, "  key      from {}", inline(&origin));
             }
-            // Servers on this machine rarely want one.
+            // Servers on this machine rarely need one.
             (_, Ok(_)) if provider.is_local => {}
             (_, Ok(_)) => page.push_str("  key      none\n"),
         }
@@ -196,7 +199,7 @@ impl List<'_> {
             0 => page.push_str("  models   none\n"),
             count if count > MOST_SHOWN => {
                 let more = count - MOST_SHOWN;
-                let _ = writeln!(page, "           and {more} more, see --format json");
+                let _ = writeln!(page, "           and {more} more, see `--format json`");
             }
             _ => {}
         }
@@ -238,13 +241,17 @@ impl List<'_> {
     }
 }
 
-/// A model that is really there.
+/// The first model of a local server.
 fn found_model(found: &[LocalServer]) -> Option<String> {
     let server = found.iter().find(|server| !server.models.is_empty())?;
     Some(format!("{}/{}", server.provider, inline(server.models.first()?)))
 }
 
-fn list_example(settings: &Settings, runtime: &tokio::runtime::Runtime, world: &World) -> String {
+fn list_example(
+    settings: &ModelSettings,
+    runtime: &tokio::runtime::Runtime,
+    world: &World,
+) -> String {
     let found = runtime.block_on(find_local(settings, &world.environment));
     found_model(&found).unwrap_or_else(|| "PROVIDER/NAME".to_owned())
 }
@@ -261,7 +268,7 @@ fn wire_error(error: &ModelError) -> Value {
     json!({ "message": error.message, "hints": hints(&error.remedies) })
 }
 
-/// What came of asking a model.
+/// The result of testing a model.
 struct Tested {
     name: String,
     base_url: String,
@@ -273,7 +280,7 @@ struct Tested {
 }
 
 async fn test(
-    settings: &Settings,
+    settings: &ModelSettings,
     wanted: Option<&str>,
     world: &World,
 ) -> Result<Tested, ModelError> {
@@ -284,7 +291,7 @@ async fn test(
         max_tokens: Some(1),
         ..ModelRequest::default()
     };
-    let begun = Instant::now();
+    let start = Instant::now();
     let mut stream = model.answer(&request).await?;
     let mut tested = Tested {
         name: model.name().to_owned(),
@@ -297,16 +304,16 @@ async fn test(
     };
     while let Some(piece) = poll_fn(|cx| stream.as_mut().poll_next(cx)).await {
         match piece? {
-            Piece::Text(text) => {
-                tested.first_token.get_or_insert_with(|| begun.elapsed());
+            ModelDelta::Text(text) => {
+                tested.first_token.get_or_insert_with(|| start.elapsed());
                 tested.text.push_str(&text);
             }
-            Piece::Usage(usage) => tested.usage = Some(usage),
-            Piece::ToolCall(_) | Piece::End(_) => {}
+            ModelDelta::Usage(usage) => tested.usage = Some(usage),
+            ModelDelta::ToolCall(_) | ModelDelta::End(_) => {}
         }
     }
-    tested.total = begun.elapsed();
-    // A model that answers and says nothing about itself has passed.
+    tested.total = start.elapsed();
+    // A model that answers but reports nothing about itself has passed.
     tested.facts = model.facts().await.unwrap_or_default();
     Ok(tested)
 }
@@ -316,13 +323,13 @@ impl Tested {
         let unknown = || "unknown".to_owned();
         let rows = [
             ("address", self.base_url.clone()),
-            // A model that thinks first may spend its one token on that.
+            // A reasoning model may spend its one token on reasoning.
             ("first token", self.first_token.map_or("none".to_owned(), milliseconds)),
-            ("all", milliseconds(self.total)),
+            ("total", milliseconds(self.total)),
             (
                 "tokens",
                 self.usage.map_or_else(unknown, |usage| {
-                    format!("{} of the question, {} of the answer", usage.input, usage.output)
+                    format!("{} input, {} output", usage.input, usage.output)
                 }),
             ),
             ("context", self.facts.context.map_or_else(unknown, |count| format!("{count} tokens"))),

@@ -1,4 +1,4 @@
-//! `prowess new`: a skill to start from.
+//! `prowess new`: creates a skill from a template.
 
 use std::path::PathBuf;
 
@@ -16,23 +16,22 @@ use crate::skill::skill_ref;
 use crate::skill::skill_writer::{self, NewFile, Overwrite};
 use crate::terminal::printer::Printer;
 
-/// Make a new skill
+/// Create a new skill
 ///
-/// Writes a folder called NAME with everything that a skill of the dialect needs.
-/// It passes `prowess check --strict` as it is; change it step by step and check
-/// again. A folder that exists is left alone.
+/// Creates a folder NAME with everything that a skill of the dialect needs. It
+/// passes `prowess check --strict` as it is. An existing folder is not changed.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
   prowess new disk-usage
   prowess new disk-usage --dialect gibberish --output skills")]
 pub(crate) struct Arguments {
-    /// The skill's name: lower-case letters, digits and single hyphens
+    /// The skill's name: lowercase letters, digits and single hyphens
     name: String,
     /// The dialect to write
     #[arg(long, value_name = "DIALECT", default_value = "agent-skills", value_parser = dialect_parser())]
     dialect: &'static Dialect,
-    /// Make the skill's folder in this one
+    /// The folder in which the skill's folder is created
     #[arg(long, value_name = "DIR", default_value = ".")]
     output: PathBuf,
 }
@@ -40,7 +39,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     let name = &arguments.name;
     if let Err(problem) = check_name(name) {
-        let error = Error::usage(format!("`{name}` is not a name for a skill: {problem}"));
+        let error = Error::usage(format!("`{name}` is not a valid name for a skill: {problem}"));
         return Err(error.hint(format!("try `prowess new {}`", slug(name))));
     }
     let files = scaffold(name, arguments.dialect);
@@ -51,21 +50,21 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     }
     let folder = arguments.output.join(name);
     if folder.symlink_metadata().is_ok() {
-        return Err(Error::failed(format!("`{}` exists already", skill_ref::shown(&folder)))
+        return Err(Error::failed(format!("`{}` already exists", skill_ref::shown(&folder)))
             .hint("choose another name, or another folder with `--output`"));
     }
     let files = NewFile::texts(files);
     for path in skill_writer::stage(&folder, &files, Overwrite::Refused)?.commit()? {
         printer.data(&format!("{}\n", skill_ref::shown(&path)));
     }
-    printer.say(&format!("change it, then run `prowess check {}`", skill_ref::shown(&folder)));
+    printer.say(&format!("edit it, then run `prowess check {}`", skill_ref::shown(&folder)));
     Ok(Outcome::Fine)
 }
 
-/// The name that was written, where the dialect does not take the given one.
+/// The name that was written, if the dialect does not allow the given one.
 fn other_name(name: &str, dialect: &'static Dialect, files: &[(String, String)]) -> Option<String> {
     let (path, text) = files.first()?;
-    // A tool pack has a tool's name, and prose has none.
+    // A tool pack has the name of a tool, and prose has none.
     let named = dialect::by_id(dialect.id)
         .filter(|dialect| dialect.fields.iter().any(|field| field.name == "name"))
         .filter(|dialect| dialect.id != "tool-pack")?;

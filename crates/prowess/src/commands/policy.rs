@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use prowess_engine::{ApprovalStore as _, Examined, FileApprovals, examine};
+use prowess_engine::{ApprovalStore as _, Examination, FileApprovals, examine};
 use prowess_format::skill::Tool;
 use prowess_policy::{Decision, LineKind, Mode, ToolPolicy, ToolSource, tool_policies};
 use serde_json::{Value, json};
@@ -18,29 +18,29 @@ use crate::skill::tool_ref;
 use crate::terminal::printer::{Channel, Printer, inline};
 use crate::terminal::wrap::wrap;
 
-/// Say what a skill's tools may do, and why
+/// Explain what a skill's tools may do, and why
 ///
-/// Decides about a tool exactly as `prowess run` would, and prints the decision
-/// line by line: whether it runs, how far it is trusted, where it works, what it
-/// may and may not do, what you would be asked, and how much it may use. A program
-/// or script that is missing is told as `prowess run` would tell it. Nothing runs.
-/// Without `/TOOL` every tool of the skill is explained.
+/// Makes the same decision as `prowess run` and prints it line by line: whether
+/// the tool runs, how far it is trusted, its working directory, what it may and
+/// may not do, what you would be asked, and its limits. Missing programs and
+/// scripts are reported as `prowess run` reports them. Nothing runs. Without
+/// `/TOOL` every tool of the skill is explained.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
   prowess policy examples/git-insights
   prowess policy examples/git-insights/recent_changes --format json")]
 pub(crate) struct Arguments {
-    /// A skill's folder or file, or the name of an installed skill; `/TOOL` behind
-    /// it means one of its tools
+    /// A skill's folder or file, or the name of an installed skill, with `/TOOL` for
+    /// one of its tools
     #[arg(value_name = "PATH[/TOOL]")]
     path: PathBuf,
     #[command(flatten)]
     dialect: DialectOption,
-    /// The situation: Global, Dev, Meeting or Writer
+    /// The mode you are in: Global, Dev, Meeting or Writer
     #[arg(long, value_name = "MODE", default_value = "Global", value_parser = tool_run::parse_mode)]
     mode: Mode,
-    /// How the decision is written
+    /// The output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
@@ -68,12 +68,13 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
 
 fn decide(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     let (loaded, tool_name) = tool_ref::load_with_tool(&arguments.path, printer)?;
-    let sound = tool_run::sound(&loaded, arguments.dialect.dialect, "decided about", printer)?;
+    let dialect = arguments.dialect.dialect;
+    let skill = tool_run::load_without_errors(&loaded, dialect, "decided about", printer)?;
     let tools: Vec<&Tool> = match tool_name {
         Some(name) => {
-            tool_ref::choose(&sound.skill, Some(&name), &loaded, "policy")?.into_iter().collect()
+            tool_ref::choose(&skill.skill, Some(&name), &loaded, "policy")?.into_iter().collect()
         }
-        None => sound.skill.tools.iter().collect(),
+        None => skill.skill.tools.iter().collect(),
     };
     if tools.is_empty() {
         printer.note(&format!("`{}` has no tools, so there is nothing to decide", loaded.shown));
@@ -81,10 +82,10 @@ fn decide(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error
     let world = session::world()?;
     let approvals =
         FileApprovals::of(&world.state).load().map_err(|error| Error::failed(error.to_string()))?;
-    let records = tool_policies(&sound.skill, &sound.name);
+    let records = tool_policies(&skill.skill, &skill.name);
     let mut decided = Vec::new();
     for tool in tools {
-        let examined = examine(&sound, tool, arguments.mode, &world, &approvals)
+        let examined = examine(&skill, tool, arguments.mode, &world, &approvals)
             .map_err(|error| Error::failed(error.to_string()))?;
         decided.push((tool, examined));
     }
@@ -103,13 +104,13 @@ fn decide(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error
                     wire(tool, examined, record)
                 })
                 .collect();
-            printer.json(&json!({ "skill": sound.name, "tools": tools }));
+            printer.json(&json!({ "skill": skill.name, "tools": tools }));
         }
     }
     Ok(Outcome::Fine)
 }
 
-fn page(examined: &Examined, width: Option<usize>) -> String {
+fn page(examined: &Examination, width: Option<usize>) -> String {
     let page = examined.lines.iter().fold(String::new(), |mut page, line| {
         let mark = match line.kind {
             LineKind::Verdict => "",
@@ -130,7 +131,7 @@ fn page(examined: &Examined, width: Option<usize>) -> String {
     })
 }
 
-fn wire(tool: &Tool, examined: &Examined, record: Option<&ToolPolicy>) -> Value {
+fn wire(tool: &Tool, examined: &Examination, record: Option<&ToolPolicy>) -> Value {
     let verdict = match (&examined.decision, &examined.obstacle) {
         (Decision::Deny(_), _) | (_, Some(_)) => "deny",
         (Decision::Allow(_), None) => "allow",

@@ -1,10 +1,10 @@
-//! `prowess prompt`: what a model is told about the tools of skills.
+//! `prowess prompt`: the description of the tools of skills for a model.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use prowess_engine::{LoadedSkill, Offer};
+use prowess_engine::{LoadedSkill, ToolOffer};
 use prowess_format::document::Form;
 use prowess_format::form_of;
 use prowess_policy::Mode;
@@ -19,11 +19,11 @@ use crate::terminal::printer::Printer;
 
 /// Print the list of tools for a model
 ///
-/// Reads skills and prints their tools as a model is told about them: the lines
-/// that small function-calling models expect, or the `tools` of a request to a
-/// provider. Only skills that are there in the mode are listed. Where two skills
-/// have a tool of the same name, the skill's name stands before it. Of several
-/// paths, those that lead to no skill are left out with a note.
+/// Prints the tools of skills in the form that a model expects: prompt lines for
+/// small function-calling models, or the `tools` of a request to a provider. Only
+/// skills that are available in the mode are listed. If two skills have a tool of
+/// the same name, the tool is prefixed with the skill's name. If you give several
+/// paths, those that are not skills are skipped with a note.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -37,26 +37,26 @@ pub(crate) struct Arguments {
     paths: Vec<PathBuf>,
     #[command(flatten)]
     dialect: DialectOption,
-    /// The situation: Global, Dev, Meeting or Writer
+    /// The mode you are in: Global, Dev, Meeting or Writer
     #[arg(long, value_name = "MODE", default_value = "Global", value_parser = tool_run::parse_mode)]
     mode: Mode,
     /// A tool of the host's own; may be repeated
     #[arg(long, value_name = "NAME=DESCRIPTION", value_parser = native)]
     native: Vec<(String, String)>,
-    /// Who reads it
+    /// The output format
     #[arg(long, value_enum, default_value_t = Format::Functiongemma)]
     format: Format,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// Lines of a prompt, as small function-calling models know them
+    /// Lines of a prompt for small function-calling models
     Functiongemma,
-    /// The `tools` of a request to a provider of the usual kind
+    /// The `tools` of a request to an OpenAI-compatible provider
     Openai,
-    /// The `tools` of a request in Anthropic's dialect
+    /// The `tools` of a request to Anthropic
     Anthropic,
-    /// Everything that is known, for programs
+    /// All details, for programs
     Json,
 }
 
@@ -65,30 +65,34 @@ fn native(text: &str) -> Result<(String, String), String> {
         Some((name, description)) if !name.trim().is_empty() => {
             Ok((name.trim().to_owned(), description.trim().to_owned()))
         }
-        _ => Err("write `NAME=DESCRIPTION`".to_owned()),
+        _ => Err("expected `NAME=DESCRIPTION`".to_owned()),
     }
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     let mut skills: Vec<Arc<LoadedSkill>> = Vec::new();
     for path in &arguments.paths {
-        // A shell's `*` names whatever lies there; who names one thing alone means it.
+        // Several paths may come from a shell's `*`; a single one is meant.
         if arguments.paths.len() > 1 && !may_be_skill(path)? {
-            printer.note(&format!("`{}` is no skill and is left out", skill_ref::shown(path)));
+            printer.note(&format!("skipped `{}`, which is not a skill", skill_ref::shown(path)));
             continue;
         }
         let loaded = skill_ref::load(path, printer)?;
-        let sound = tool_run::sound(&loaded, arguments.dialect.dialect, "listed", printer)?;
-        if skills.iter().all(|known| known.file != sound.file) {
-            skills.push(sound);
+        let dialect = arguments.dialect.dialect;
+        let skill = tool_run::load_without_errors(&loaded, dialect, "listed", printer)?;
+        if skills.iter().all(|known| known.file != skill.file) {
+            skills.push(skill);
         }
     }
-    let offer = Offer {
+    let offer = ToolOffer {
         native: arguments.native.clone(),
-        ..Offer::of(skills.iter().map(|sound| (sound.name.as_str(), &sound.skill)), arguments.mode)
+        ..ToolOffer::of(
+            skills.iter().map(|skill| (skill.name.as_str(), &skill.skill)),
+            arguments.mode,
+        )
     };
     if offer.tools.is_empty() {
-        printer.note(&format!("none of these skills has a tool in the mode {}", arguments.mode));
+        printer.note(&format!("none of these skills has tools in mode {}", arguments.mode));
     }
     match arguments.format {
         Format::Functiongemma => printer.data(&offer.prompt()),
@@ -99,8 +103,9 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     Ok(Outcome::Fine)
 }
 
-/// Whether a path leads to something that looks like a skill: a folder with a main file, a file that has the name of one
-/// or front matter. What is not there is nobody's guess.
+/// Whether a path looks like a skill: a folder with a main file, or a file with the name of one or with front matter.
+///
+/// A path that does not exist counts too, so that loading it reports the error.
 fn may_be_skill(path: &Path) -> Result<bool, Error> {
     if path.is_dir() {
         return Ok(skill_ref::main_file(path)?.is_some());
@@ -116,7 +121,7 @@ fn may_be_skill(path: &Path) -> Result<bool, Error> {
     Ok(form_of(&name) == Form::Markdown && bytes.starts_with(b"---"))
 }
 
-fn whole(offer: &Offer) -> Value {
+fn whole(offer: &ToolOffer) -> Value {
     let native: Vec<Value> = offer
         .native
         .iter()

@@ -1,30 +1,27 @@
-//! `prowess remove`: takes installed skills away.
+//! `prowess remove`: uninstalls skills.
 
 use std::collections::BTreeSet;
 
 use clap::Args;
+use prowess_library::packages::{Decision, PreparedRemoval, RemovedSkill};
 use prowess_package::name::SkillName;
-use prowess_store::install::{InstallError, Installer};
-use prowess_store::places::Scope;
-use prowess_store::review::Leave;
-use semver::Version;
 use serde_json::{Value, json};
 
 use super::Outcome;
-use super::install::Format;
 use crate::error::Error;
+use crate::packages::manager;
+use crate::packages::names::{skill_names, with_version};
+use crate::packages::options::{Format, ScopeOption};
 use crate::render::change_report::{Report, changing};
-use crate::store::agent_folders::take_away;
-use crate::store::packages::{Packages, ScopeOption, Stop, agree, skill_names, with_version};
+use crate::render::placement_text;
+use crate::terminal::confirm::{can_ask, confirm};
 use crate::terminal::printer::Printer;
-use crate::terminal::signals;
 
 /// Uninstall skills
 ///
-/// Skills that were only installed because these needed them go too. A skill that
-/// others need stays until they are removed as well. On a terminal both are shown
-/// and asked about first. What was put into the folders of agents goes first,
-/// unless somebody has changed it since.
+/// Dependencies that nothing else needs are removed too. A skill that others need
+/// is not removed unless they are; on a terminal you are asked first. Links and
+/// copies in the folders of agents are removed, unless they were changed since.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -33,29 +30,26 @@ Examples:
   prowess remove greet --project
 
 Exit codes:
-  0  they are gone
+  0  they are removed
   1  it failed, and nothing was changed
   3  there is no such skill
-  4  others need it, or it was not agreed to")]
+  4  other skills need it, or you did not agree")]
 pub(crate) struct Arguments {
-    /// Which skills
+    /// The skills to remove
     #[arg(value_name = "NAME", required = true)]
     names: Vec<String>,
     #[command(flatten)]
     scope: ScopeOption,
-    /// Look, and write nothing
+    /// Show what would be removed, and write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Agree to all questions: what needs them goes too
+    /// Answer yes to all questions: also remove the skills that need these
     #[arg(short, long)]
     yes: bool,
-    /// How the result is written
+    /// The output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
-
-/// What goes, in which version and why.
-type Going = Vec<(SkillName, Version)>;
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     let before = json!({ "removed": [] });
@@ -70,119 +64,64 @@ fn remove(
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
     let named: BTreeSet<SkillName> = skill_names(&arguments.names)?;
-    let packages = Packages::new()?;
+    let packages = manager()?;
+    // Without a terminal, nobody can agree that other skills go as well.
+    let with_dependents = arguments.yes || can_ask(printer);
     let scope = arguments.scope.scope();
-    let store = packages.store(scope)?;
-    let reach = packages.reach(printer, true)?;
-    packages.with_installer(
-        &store,
-        &reach,
-        Leave::default(),
-        None,
-        |installer| -> Result<Outcome, Stop> {
-            let (whole, going) = look(installer, &named, arguments, printer)?;
-            let removed = wire(&going, &named, &whole);
-            if arguments.dry_run {
-                report.put(json!({ "would_remove": removed }));
-                if report.is_text() {
-                    for line in lines(&going, &named, &whole) {
-                        printer.say(&format!("would remove {line}"));
-                    }
-                    printer.note("nothing was written");
-                }
-                return Ok(Outcome::Fine);
-            }
-            if going.len() > named.len() && !arguments.yes {
-                ask(&lines(&going, &named, &whole), printer)?;
-            }
-            carry_out(&packages, scope, installer, &whole, &going, printer)?;
-            report.put(json!({ "removed": removed }));
-            printer.stands("what was removed is gone");
-            if report.is_text() {
-                for line in lines(&going, &named, &whole) {
-                    printer.say(&format!("removed {line}"));
-                }
-            }
-            Ok(Outcome::Fine)
-        },
-    )
-}
-
-/// What would go. Others that need a skill stop it, unless somebody is there who can be asked or has agreed.
-fn look(
-    installer: &Installer<'_>,
-    named: &BTreeSet<SkillName>,
-    arguments: &Arguments,
-    printer: &Printer,
-) -> Result<(BTreeSet<SkillName>, Going), Stop> {
-    let can_widen = arguments.yes || crate::store::packages::can_ask(printer);
-    match installer.removed_by(named) {
-        Err(InstallError::Needed { .. }) if can_widen => {
-            let whole = installer.with_dependents(named)?;
-            let going = installer.removed_by(&whole)?;
-            Ok((whole, going))
+    let removed = packages.remove(&named, scope, with_dependents, |removal| {
+        decide(removal, arguments, report, printer)
+    })?;
+    let Some(removed) = removed else { return Ok(Outcome::Fine) };
+    printer.stands("what was removed is gone");
+    report.put(json!({ "removed": wire(&removed.skills) }));
+    placement_text::say_removed(&removed.placements, packages.places(), printer);
+    if report.is_text() {
+        for skill in &removed.skills {
+            printer.say(&format!("removed {}", line(skill)));
         }
-        going => Ok((named.clone(), going?)),
     }
+    Ok(Outcome::Fine)
 }
 
-/// Asks whoever sits at the terminal whether more may go than was named. Where nobody does, what only these needed goes as
-/// it always did, and what needs them has stopped it already.
-fn ask(lines: &[String], printer: &mut Printer) -> Result<(), Error> {
-    if !crate::store::packages::can_ask(printer) {
-        return Ok(());
-    }
-    for line in lines {
-        printer.say(&format!("would remove {line}"));
-    }
-    match agree("Remove all of them? [y]es / [N]o: ", printer) {
-        Some(false) => Err(Error::refused("nothing was removed, because you did not agree")),
-        Some(true) | None => Ok(()),
-    }
-}
-
-fn carry_out(
-    packages: &Packages,
-    scope: Scope,
-    installer: &Installer<'_>,
-    whole: &BTreeSet<SkillName>,
-    going: &Going,
+fn decide(
+    removal: &PreparedRemoval,
+    arguments: &Arguments,
+    report: &mut Report,
     printer: &mut Printer,
-) -> Result<(), Stop> {
-    signals::changes_begin();
-    take_away(packages, scope, going.iter().map(|(name, _)| name), printer)?;
-    installer.remove(whole)?;
-    Ok(())
-}
-
-/// Why a skill goes that was not named.
-fn why(
-    name: &SkillName,
-    named: &BTreeSet<SkillName>,
-    whole: &BTreeSet<SkillName>,
-) -> Option<&'static str> {
-    match (named.contains(name), whole.contains(name)) {
-        (true, _) => None,
-        (false, true) => Some("which needs one of these"),
-        (false, false) => Some("which nothing needs any more"),
+) -> Result<Decision, Error> {
+    if arguments.dry_run {
+        report.put(json!({ "would_remove": wire(&removal.skills) }));
+        if report.is_text() {
+            say_preview(removal, printer);
+            printer.note("nothing was written");
+        }
+        return Ok(Decision::Stop);
+    }
+    // Without a terminal, dependencies that nothing else needs are removed as documented; dependents have stopped it.
+    if !removal.has_more_than_named() || arguments.yes || !can_ask(printer) {
+        return Ok(Decision::Apply);
+    }
+    say_preview(removal, printer);
+    match confirm("Remove all of them? [y]es / [N]o: ", printer) {
+        Some(false) => Err(Error::refused("nothing was removed, because you did not agree")),
+        Some(true) | None => Ok(Decision::ApplyAsShown),
     }
 }
 
-fn lines(going: &Going, named: &BTreeSet<SkillName>, whole: &BTreeSet<SkillName>) -> Vec<String> {
-    let line = |(name, version): &(SkillName, Version)| match why(name, named, whole) {
-        Some(why) => format!("{}, {why}", with_version(name, version)),
-        None => with_version(name, version),
-    };
-    going.iter().map(line).collect()
+fn say_preview(removal: &PreparedRemoval, printer: &mut Printer) {
+    for skill in &removal.skills {
+        printer.say(&format!("would remove {}", line(skill)));
+    }
 }
 
-fn wire(going: &Going, named: &BTreeSet<SkillName>, whole: &BTreeSet<SkillName>) -> Vec<Value> {
-    let skill = |(name, version): &(SkillName, Version)| {
-        json!({
-            "name": name.as_str(),
-            "version": version.to_string(),
-            "why": why(name, named, whole),
-        })
-    };
-    going.iter().map(skill).collect()
+fn line(skill: &RemovedSkill) -> String {
+    let name = with_version(&skill.name, &skill.version);
+    match skill.reason.as_str() {
+        Some(reason) => format!("{name}, {reason}"),
+        None => name,
+    }
+}
+
+fn wire(skills: &[RemovedSkill]) -> Vec<Value> {
+    skills.iter().map(RemovedSkill::to_json).collect()
 }

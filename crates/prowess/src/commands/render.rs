@@ -1,4 +1,4 @@
-//! `prowess render`: the exact prompt or command line, without running anything.
+//! `prowess render`: prints the exact prompt or command line, without running anything.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -25,12 +25,11 @@ use crate::terminal::printer::Printer;
 
 /// Print the exact prompt or command line of a skill
 ///
-/// Puts values into a skill and prints what comes out, without running anything.
-/// For prompts and instructions that is the text for the model: `{{name}}`
-/// becomes an input, `$ARGUMENTS` and `$0` become `--arguments`, and a command
-/// whose output belongs into the text stays a marked place. For a command tool,
-/// named behind a slash, it is the program with its arguments, quoted for a
-/// shell.
+/// Substitutes values in a skill and prints the result, without running anything.
+/// For prompts and instructions that is the text for the model: `{{name}}` is
+/// replaced with an input, and `$ARGUMENTS` and `$0` with the `--arguments`. A
+/// command whose output belongs in the text is marked and not run. For a command
+/// tool (`PATH/TOOL`) it is the program with its arguments, quoted for a shell.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -39,30 +38,30 @@ Examples:
   prowess render examples/git-insights/hot_files --inputs '{\"count\": 5}'
   prowess render examples/commit-messages --arguments \"fix the typo\"")]
 pub(crate) struct Arguments {
-    /// A skill's folder or file, or the name of an installed skill; `/TOOL` behind
-    /// it means one of its tools
+    /// A skill's folder or file, or the name of an installed skill, with `/TOOL` for
+    /// one of its tools
     #[arg(value_name = "PATH[/TOOL]")]
     path: PathBuf,
     #[command(flatten)]
     dialect: DialectOption,
     #[command(flatten)]
     inputs: InputOptions,
-    /// What a user would type behind the skill's name
+    /// The text that a user would type after the skill's name
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     arguments: Option<String>,
-    /// The session's id, for skills that mention it
+    /// The session id, for skills that refer to it
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// How the result is written
+    /// The output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// The text, or one line for a shell
+    /// The text, or the command line for a shell
     Text,
-    /// A JSON object, or the arguments as a JSON array
+    /// A JSON object, or the command line as a JSON array
     Json,
 }
 
@@ -152,7 +151,7 @@ fn render_prompt(
         printer.warning(warning);
     }
     for command in &rendered.commands {
-        printer.note(&format!("not run, its output belongs into the text: {}", command.command));
+        printer.note(&format!("not run, its output belongs in the text: {}", command.command));
     }
     if let Some(agent) = &rendered.fork {
         printer.note(&format!("the text goes to a subagent of type `{agent}`"));
@@ -178,7 +177,7 @@ fn render_prompt(
     Ok(Outcome::Fine)
 }
 
-/// All problems in one error. A misspelt name comes first, because it explains what is missing; the next step comes once.
+/// Joins all problems in one error. Unknown names come first, because a misspelt one explains what is missing.
 fn refused<E: ToString>(errors: &[E], is_unknown: impl Fn(&&E) -> bool, wanted: &[&str]) -> Error {
     let unknown = errors.iter().filter(&is_unknown);
     let others = errors.iter().filter(|error| !is_unknown(error));
@@ -190,7 +189,7 @@ fn refused<E: ToString>(errors: &[E], is_unknown: impl Fn(&&E) -> bool, wanted: 
 }
 
 fn absolute(path: &Path) -> String {
-    // Where the system can't say, the path as given is the best there is.
+    // If the path can't be resolved, it is used as given.
     let full = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     full.to_string_lossy().into_owned()
 }

@@ -12,21 +12,21 @@ use crate::terminal::printer::Printer;
 /// Print the JSON Schema of a dialect
 ///
 /// The schema (draft 2020-12) describes the front matter of a SKILL.md, or the
-/// whole of a tool pack or an agent manifest. It accepts what `prowess check --dialect DIALECT`
-/// accepts. Without a dialect, one schema is printed that accepts every dialect
-/// with front matter and holds each dialect's own schema under `$defs`.
+/// whole file for a tool pack or an agent manifest. It accepts what
+/// `prowess check --dialect DIALECT` accepts. Without a dialect, one schema for all
+/// dialects with front matter is printed, with the schema of each under `$defs`.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
   prowess schema agent-skills
   prowess schema > skill.schema.json")]
 pub(crate) struct Arguments {
-    /// The dialect; all of them without one
+    /// The dialect; all of them if omitted
     #[arg(value_name = "DIALECT", value_parser = PossibleValuesParser::new(subjects()))]
     dialect: Option<String>,
 }
 
-/// The dialects, and agent manifests, which are no dialect.
+/// The dialects, and agent manifests, which are not a dialect.
 fn subjects() -> Vec<&'static str> {
     dialect::ids().into_iter().chain([MANIFEST]).collect()
 }
@@ -49,7 +49,7 @@ fn all() -> Value {
     let definitions: Map<String, Value> = dialects()
         .map(|dialect| {
             let mut schema = dialect.schema();
-            // Only a root says which draft it follows.
+            // Only the root schema names its draft.
             if let Value::Object(map) = &mut schema {
                 map.shift_remove("$schema");
             }

@@ -1,47 +1,48 @@
-//! `prowess search`: skills of a registry.
+//! `prowess search`: searches a registry.
 
 use clap::Args;
 use serde_json::{Value, json};
 
 use super::Outcome;
-use super::install::Format;
 use crate::error::Error;
-use crate::store::packages::{Packages, source_failed};
+use crate::packages::manager;
+use crate::packages::options::Format;
+use crate::packages::sources::SourceSession;
 use crate::terminal::printer::{Channel, Printer, inline};
 use crate::terminal::wrap::wrap;
 
 /// Search the registry for skills
 ///
-/// The registry is the one of the configuration, or of the variable
-/// `PROWESS_REGISTRY`.
+/// The registry is set by the variable `PROWESS_REGISTRY`, or by
+/// `[registries.NAME]` in config.toml.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
   prowess search web search
   prowess search git --limit 5 --format json")]
 pub(crate) struct Arguments {
-    /// What to look for
+    /// The words to search for
     #[arg(value_name = "WORD", required = true)]
     words: Vec<String>,
-    /// How many at most
+    /// The maximum number of results
     #[arg(long, value_name = "COUNT", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=100))]
     limit: u16,
-    /// How the result is written
+    /// The output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let packages = Packages::new()?;
-    let reach = packages.reach(printer, false)?;
-    if !reach.has_registry {
+    let packages = manager()?;
+    let sources = SourceSession::open(&packages, printer, false)?;
+    if !sources.has_registry {
         return Err(Error::failed("there is no registry to search")
-            .hint("set PROWESS_REGISTRY, or `[registries.NAME]` with `url` in the configuration"));
+            .hint("set PROWESS_REGISTRY, or add `[registries.NAME]` with `url` to config.toml"));
     }
-    let hits = reach
+    let hits = sources
         .sources
         .search(&arguments.words.join(" "), usize::from(arguments.limit))
-        .map_err(|error| source_failed(&error))?;
+        .map_err(|error| error.problem())?;
     match arguments.format {
         Format::Json => {
             let hits: Vec<Value> = hits
@@ -58,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
                 .collect();
             printer.json(&json!({ "skills": hits }));
         }
-        Format::Text if hits.is_empty() => printer.note("nothing was found"),
+        Format::Text if hits.is_empty() => printer.note("no skills found"),
         Format::Text => {
             let width = printer.width(Channel::Out);
             let lines: Vec<String> = hits
@@ -78,7 +79,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     Ok(Outcome::Fine)
 }
 
-/// The beginning of a text that has no end for a list of hits.
+/// The start of a long text.
 fn beginning(text: &str) -> String {
     const MOST: usize = 200;
     match text.char_indices().nth(MOST) {

@@ -1,4 +1,4 @@
-//! `prowess show`: what a skill declares, whatever dialect it is written in.
+//! `prowess show`: shows what a skill of any dialect declares.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
@@ -10,7 +10,7 @@ use prowess_format::diagnostic::{Diagnostic, Severity};
 use prowess_format::document::Form;
 use prowess_format::manifest::{self, AgentManifest};
 use prowess_format::rules::{SkillFiles, SkillLocation};
-use prowess_format::skill::{Parameter, Skill, SkillDependency, Text, Tool};
+use prowess_format::skill::{OptionalText, Parameter, Skill, SkillDependency, Tool};
 use prowess_format::span::Spanned;
 use prowess_format::{ReadOptions, check_bytes};
 use serde_json::{Value, json};
@@ -28,11 +28,11 @@ use crate::terminal::wrap::wrap;
 
 /// Show what a skill declares
 ///
-/// Reads a skill of any dialect into one model and prints it: name, version,
-/// tools with their parameters, permissions, requirements, quiz, hooks, files
-/// beside it, and the fields that no dialect knows. The text form adds the
-/// defaults that count where nothing is declared, and the body with `--verbose`.
-/// The JSON form has stable keys: what is not declared is null or an empty list.
+/// Reads a skill of any dialect and prints it: name, version, tools with their
+/// parameters, permissions, requirements, quiz, hooks, other files, and fields
+/// that no dialect knows. The text format includes the defaults of what is not
+/// declared, and the body with `--verbose`. The JSON format has stable keys: what
+/// is not declared is null or an empty list.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     path: PathBuf,
     #[command(flatten)]
     dialect: DialectOption,
-    /// How the skill is written
+    /// The output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
@@ -60,17 +60,17 @@ enum Format {
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     let result = show(arguments, printer);
     if let (Err(error), Format::Json) = (&result, arguments.format) {
-        tell_program(&error.message, &error.hints, &error.findings, printer);
+        print_json_error(&error.message, &error.hints, &error.findings, printer);
     }
     result
 }
 
-/// Programs that read JSON get their answer also when there is nothing to show.
-fn tell_program(error: &str, hints: &[String], findings: &[Value], printer: &mut Printer) {
+/// Prints an error as JSON, for programs.
+fn print_json_error(error: &str, hints: &[String], findings: &[Value], printer: &mut Printer) {
     printer.json(&json!({ "error": error, "hints": hints, "findings": findings }));
 }
 
-/// What can't be shown: its findings are told, to programs with the words of the other verbs.
+/// The result for a file that can't be shown: its findings, also as JSON.
 fn nothing_to_show(
     loaded: &Loaded,
     findings: &[Value],
@@ -80,7 +80,7 @@ fn nothing_to_show(
     if format == Format::Json {
         let error = format!("`{}` can't be read", loaded.shown);
         let hint = "correct it first, or try `prowess check --fix`".to_owned();
-        tell_program(&error, &[hint], findings, printer);
+        print_json_error(&error, &[hint], findings, printer);
     }
     Outcome::Findings
 }
@@ -143,7 +143,7 @@ fn show_manifest(loaded: &Loaded, arguments: &Arguments, printer: &mut Printer) 
         Format::Json => printer.json(&wire::manifest(&checked.manifest, &origin)),
         Format::Text => {
             let page = Page::new(printer.width(Channel::Out));
-            printer.report(&describe_manifest(&checked.manifest, &origin, page));
+            printer.report(&parse_metadata(&checked.manifest, &origin, page));
         }
     }
     mention_findings(&checked.diagnostics, loaded, printer);
@@ -159,7 +159,7 @@ fn mention_findings(diagnostics: &[Diagnostic], loaded: &Loaded, printer: &mut P
     }
 }
 
-/// A page for people, in the order in which they ask.
+/// The text format.
 fn describe(skill: &Skill, origin: &Origin<'_>, in_full: bool, mut page: Page) -> String {
     let name = skill.name_text().or(origin.directory_name).unwrap_or("unnamed");
     page.title(name, skill.version_or_default(), skill.version.is_none());
@@ -217,8 +217,8 @@ fn describe(skill: &Skill, origin: &Origin<'_>, in_full: bool, mut page: Page) -
     page.text
 }
 
-fn describe_manifest(manifest: &AgentManifest, origin: &Origin<'_>, mut page: Page) -> String {
-    let value = |text: &Text, fallback: &str| {
+fn parse_metadata(manifest: &AgentManifest, origin: &Origin<'_>, mut page: Page) -> String {
+    let value = |text: &OptionalText, fallback: &str| {
         text.as_ref().map_or_else(|| fallback.to_owned(), |text| text.value.clone())
     };
     let version = value(&manifest.version, "0.0.0");
@@ -239,7 +239,7 @@ fn describe_manifest(manifest: &AgentManifest, origin: &Origin<'_>, mut page: Pa
     page.text
 }
 
-/// What counts when it runs; defaults are marked, because nobody wrote them down.
+/// The settings of runs; defaults are marked.
 fn describe_running(skill: &Skill, page: &mut Page) {
     if skill.tools.is_empty() && skill.timeout_secs.is_none() && skill.modes.is_empty() {
         if let Some(alias) = &skill.model_alias {
@@ -384,7 +384,7 @@ fn joined(texts: &[Spanned<String>]) -> String {
     texts.iter().map(|text| text.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// Text in two columns, everything from the skill made visible, and broken where a terminal ends.
+/// Text in two columns, with deceptive characters escaped, wrapped for a terminal.
 struct Page {
     text: String,
     width: Option<usize>,
@@ -395,7 +395,7 @@ impl Page {
         Self { text: String::new(), width }
     }
 
-    /// A line, and how far in it goes on.
+    /// Adds a line; `indent` is for its continuation lines.
     fn line(&mut self, line: &str, indent: usize) {
         let _ = writeln!(self.text, "{}", wrap(line, indent, self.width));
     }
@@ -414,7 +414,7 @@ impl Page {
         self.field(label, &format!("{value}{note}"));
     }
 
-    fn text(&mut self, label: &str, text: &Text) {
+    fn text(&mut self, label: &str, text: &OptionalText) {
         if let Some(text) = text {
             self.field(label, text);
         }

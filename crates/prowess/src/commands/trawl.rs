@@ -1,4 +1,4 @@
-//! `prowess trawl`: which domains publish a skill.
+//! `prowess trawl`: lists the skills that domains publish.
 
 use std::time::Duration;
 
@@ -7,16 +7,17 @@ use prowess_sources::{TRAWL_TIME, Trawl, Trawled};
 use serde_json::{Value, json};
 
 use super::Outcome;
-use super::install::Format;
 use crate::error::Error;
-use crate::store::packages::Packages;
+use crate::packages::manager;
+use crate::packages::options::Format;
+use crate::packages::sources::SourceSession;
 use crate::terminal::printer::{Printer, inline};
 
 /// List the skills that domains publish
 ///
-/// Each domain is asked for `/.well-known/skills/default/skill.md`, many at the
-/// same time. Domains that have none or do not answer are named with the reason,
-/// and of many only counted; `--format json` has all. Nothing is installed.
+/// Fetches `/.well-known/skills/default/skill.md` from each domain, many at a time.
+/// Domains without a skill are listed with the reason, at most ten of them;
+/// `--verbose` and `--format json` list all. Nothing is installed.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -24,28 +25,28 @@ Examples:
   prowess trawl example.com --timeout 2 --format json
 
 Exit codes:
-  0  the domains were asked, whatever they have
+  0  the domains were contacted, whatever they publish
   2  the arguments are wrong")]
 pub(crate) struct Arguments {
-    /// Which domains
+    /// The domains
     #[arg(value_name = "DOMAIN", required = true)]
     domains: Vec<String>,
-    /// How many seconds a domain may take
+    /// The time limit per domain, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = TRAWL_TIME.as_secs(), value_parser = clap::value_parser!(u64).range(1..=300))]
     timeout: u64,
-    /// How the result is written
+    /// The output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 
-/// Of how many domains that gave nothing the reason is told.
+/// The most domains without a skill that are listed.
 const MOST_MISSED: usize = 10;
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let packages = Packages::new()?;
-    let reach = packages.reach(printer, false)?;
+    let packages = manager()?;
+    let sources = SourceSession::open(&packages, printer, false)?;
     let limit = Duration::from_secs(arguments.timeout);
-    let trawl = reach.sources.trawl(&arguments.domains, limit);
+    let trawl = sources.sources.trawl(&arguments.domains, limit);
     if arguments.format == Format::Json {
         printer.json(&wire(&trawl));
         return Ok(Outcome::Fine);
@@ -58,11 +59,11 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     let more = trawl.failed.len().saturating_sub(shown);
     if more > 0 {
         printer.note(&format!(
-            "{more} more publish no skill there or did not answer; `--verbose` names them"
+            "{more} more domains publish no skill or did not answer; `--verbose` lists them"
         ));
     }
     if trawl.skipped > 0 {
-        printer.warning(&format!("{} domains were too many and were not asked", trawl.skipped));
+        printer.warning(&format!("{} domains over the limit were skipped", trawl.skipped));
     }
     if let Some(first) = trawl.found.first() {
         printer.hint(&format!("`prowess install {}` installs one", inline(&first.domain)));
@@ -70,7 +71,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     Ok(Outcome::Fine)
 }
 
-/// A line for each skill: its name, then the domain.
+/// One line per skill: its name and the domain.
 fn table(found: &[Trawled]) -> String {
     let names: Vec<_> = found.iter().map(|one| inline(&one.offer.name)).collect();
     let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! `prowess trust`: whose signatures count.
+//! `prowess trust`: manages the keys that are trusted.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use prowess_format::text::closest;
 use prowess_package::name::SkillName;
 use prowess_store::places::Scope;
-use prowess_store::review::Leave;
+use prowess_store::review::InstallPermissions;
 use prowess_trust::{
     Accepted, Material, NamePattern, Role, SignedBy, Timestamp, TrustStore, TrustStoreError,
     TrustedKey, update_trust_store,
@@ -15,17 +15,20 @@ use prowess_trust::{
 use serde_json::{Value, json};
 
 use super::Outcome;
-use super::install::Format;
 use crate::error::Error;
-use crate::store::packages::{Packages, install_failed, lock_of, now, skill_name};
+use crate::packages::names::skill_name;
+use crate::packages::options::Format;
+use crate::packages::sources::SourceSession;
+use crate::packages::{manager, now};
 use crate::terminal::printer::{Printer, inline};
+use prowess_library::packages::{AgentTargets, ChangeGoal, ChangeRequest, PackageManager};
 
-/// Decide whose signatures count, and for what
+/// Manage the keys that you trust, and for which skills
 ///
-/// Nothing is trusted by default: without a key here every skill is experimental.
-/// A publisher's signature makes a skill community at most; a root's makes it
-/// verified, and so does an auditor's beside a publisher's. What a skill claims
-/// about itself counts for nothing.
+/// No key is trusted by default, so every skill is in the tier `experimental`. The
+/// signature of a publisher raises a skill to `community`. The signature of a root
+/// raises it to `verified`, and so does that of an auditor in addition to that of
+/// a publisher. What a skill claims about itself is ignored.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -41,16 +44,16 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Let the signatures of a key count
+    /// Trust a key
     ///
-    /// The file holds a line of `prowess key export`, a minisign key, a public key or
-    /// root certificate in PEM, an OpenPGP certificate as `gpg --armor --export`
-    /// writes it, or an identity of Sigstore as JSON. `-` reads it from the input.
+    /// The file contains a line of `prowess key export`, a minisign key, a public key
+    /// or root certificate in PEM, an OpenPGP certificate as `gpg --armor --export`
+    /// writes it, or a Sigstore identity as JSON. `-` is standard input.
     ///
-    /// Of a key that is there already only what you name is changed, so that doing
-    /// the same twice changes nothing. One that was revoked stays so.
+    /// For a key that is already trusted, only the options that you give are changed.
+    /// A revoked key stays revoked.
     Add {
-        /// A file with the public key
+        /// The file with the public key
         #[arg(value_name = "FILE")]
         file: PathBuf,
         /// What its signatures prove [default: publisher]
@@ -59,50 +62,50 @@ enum Action {
         /// The skills it may sign: `greet`, `web-*`, `acme/*`
         #[arg(long, value_name = "PATTERN", value_parser = pattern)]
         names: Vec<NamePattern>,
-        /// What to call it in reports
+        /// A label for reports
         #[arg(long, value_name = "TEXT")]
         label: Option<String>,
-        /// It counts from this time on, such as 2026-01-01T00:00:00Z
+        /// Valid from this time on, such as 2026-01-01T00:00:00Z
         #[arg(long, value_name = "TIME", value_parser = time)]
         not_before: Option<Timestamp>,
-        /// It counts until this time
+        /// Valid until this time
         #[arg(long, value_name = "TIME", value_parser = time)]
         not_after: Option<Timestamp>,
     },
-    /// List the keys that count, and the signers that were accepted
+    /// List trusted keys and accepted signers
     List {
-        /// How the list is written
+        /// The output format
         #[arg(long, value_enum, default_value_t = Format::Text)]
         format: Format,
     },
-    /// Let a key count no longer
+    /// Stop trusting a key
     ///
-    /// What was accepted with `trust accept` is taken back with it.
+    /// What was accepted for it with `trust accept` is undone too.
     Remove {
-        /// The key's identifier, as `list` shows it
+        /// The key's identifier, as `prowess trust list` shows it
         #[arg(value_name = "KEY")]
         key: String,
-        /// Only take back that it was accepted for this skill
+        /// Only undo that it was accepted for this skill
         #[arg(long, value_name = "SKILL", conflicts_with = "revoked")]
         accepted_for: Option<String>,
-        /// It was stolen at this time, or `now`: refuse what was not here before
+        /// Revoke it as stolen at this time, or `now`: only skills that were installed
+        /// before stay trusted
         #[arg(long, value_name = "TIME", value_parser = time_or_now)]
         revoked: Option<Timestamp>,
     },
-    /// Accept that an installed skill has a new signer
+    /// Accept a new signer for an installed skill
     ///
-    /// The key is one that you trust, or one that has signed what the source of the
-    /// skill offers now, which is looked at. Ask the author before, on a way that
-    /// whoever changed the key can't have changed as well.
+    /// The key must be one that you trust, or one that has signed what the skill's
+    /// source offers now, which is fetched to check it. Ask the author first, through
+    /// a channel that whoever changed the key can't have changed as well.
     ///
-    /// This is about one skill, and makes the key no more than it is: whether its
-    /// signatures prove anything is decided with `trust add`. `prowess trust remove
-    /// KEY --accepted-for SKILL` takes it back.
+    /// This is about one skill and does not make the key trusted: `trust add` does
+    /// that. `prowess trust remove KEY --accepted-for SKILL` undoes it.
     Accept {
         /// The skill
         #[arg(value_name = "SKILL")]
         skill: String,
-        /// The identifier of the new key, as the refusal shows it
+        /// The identifier of the new key, as the error message shows it
         #[arg(value_name = "KEY")]
         key: String,
     },
@@ -110,11 +113,11 @@ enum Action {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum RoleOption {
-    /// At most community
+    /// `community` at most
     Publisher,
-    /// Verified
+    /// `verified`
     Root,
-    /// Verified, beside a publisher
+    /// `verified`, in addition to a publisher
     Auditor,
 }
 
@@ -135,7 +138,7 @@ fn failed(error: &TrustStoreError) -> Error {
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let packages = Packages::new()?;
+    let packages = manager()?;
     let path = packages.trust_path();
     let change = |work: &mut dyn FnMut(&mut TrustStore)| {
         update_trust_store(&path, |store| work(store)).map_err(|error| failed(&error))
@@ -145,7 +148,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
             let text = read(file)?;
             let material = Material::read(&text)
                 .map_err(|error| Error::failed(format!("`{}`: {error}", file.display())))?;
-            let wish = Wish {
+            let options = KeyOptions {
                 material,
                 role: role.map(RoleOption::role),
                 names,
@@ -154,10 +157,10 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
                 not_after: *not_after,
             };
             let mut added = Ok(String::new());
-            change(&mut |store| added = add(store, &wish))?;
+            change(&mut |store| added = add(store, &options))?;
             printer.say(&added?);
         }
-        Action::List { format } => list(&packages.trust()?, *format, printer),
+        Action::List { format } => list(&packages.trust_store()?, *format, printer),
         Action::Remove { key, accepted_for: Some(skill), .. } => {
             let skill = skill_name(skill)?;
             let mut taken = Vec::new();
@@ -165,7 +168,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
             if taken.is_empty() {
                 let what = format!("`{}` was not accepted for `{skill}`", inline(key));
                 return Err(
-                    Error::not_found(what).hint("`prowess trust list` shows what was accepted")
+                    Error::not_found(what).hint("`prowess trust list` shows the accepted signers")
                 );
             }
             printer.say(&taken_back(&taken[0]));
@@ -181,8 +184,8 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
                 lines.extend(store.take_back(key, None).iter().map(taken_back));
             })?;
             if lines.is_empty() {
-                return Err(Error::not_found(format!("no key `{}` is trusted", inline(key)))
-                    .hint("`prowess trust list` shows those that are"));
+                return Err(Error::not_found(format!("the key `{}` is not trusted", inline(key)))
+                    .hint("`prowess trust list` shows the trusted keys"));
             }
             for line in lines {
                 printer.say(&line);
@@ -193,13 +196,13 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
             if acceptable(&packages, &skill, key, printer)? {
                 change(&mut |store| store.accept(skill.as_str(), key, now()))?;
                 printer.say(&format!("`{skill}` may be signed by {} from now on", inline(key)));
-                if packages.trust()?.get(key).is_none() {
+                if packages.trust_store()?.get(key).is_none() {
                     printer.note(
-                        "its signatures prove nothing yet, so that the skill is experimental; `prowess trust add FILE` trusts the key itself",
+                        "the key itself is not trusted, so the skill stays experimental; `prowess trust add FILE` trusts it",
                     );
                 }
             } else {
-                printer.say(&format!("`{skill}` is signed by {} already", inline(key)));
+                printer.say(&format!("`{skill}` is already signed by {}", inline(key)));
             }
         }
     }
@@ -216,61 +219,61 @@ impl RoleOption {
     }
 }
 
-/// What the user wants of a key. What is not named stays as it is.
-struct Wish<'w> {
+/// A key and the options that the user gave; the others keep their values.
+struct KeyOptions<'o> {
     material: Material,
     role: Option<Role>,
-    names: &'w [NamePattern],
-    label: Option<&'w str>,
+    names: &'o [NamePattern],
+    label: Option<&'o str>,
     not_before: Option<Timestamp>,
     not_after: Option<Timestamp>,
 }
 
-/// Adds a key or changes one, and says what is different now.
-fn add(store: &mut TrustStore, wish: &Wish<'_>) -> Result<String, Error> {
-    let id = wish.material.id();
-    let known = store.keys().find(|key| key.material == wish.material).cloned();
-    // A script that sets a machine up, run once more, must not undo what was done about a theft (attack registry-C15).
-    // The identifier is what counts: a certificate can be exported anew with other bytes.
+/// Adds or changes a key, and returns a message about what changed.
+fn add(store: &mut TrustStore, options: &KeyOptions<'_>) -> Result<String, Error> {
+    let id = options.material.id();
+    let known = store.keys().find(|key| key.material == options.material).cloned();
+    // A setup script that runs again must not undo a revocation (attack registry-C15). Keys are compared by identifier,
+    // because a certificate can be exported again with other bytes.
     if let Some(at) = store.keys().filter(|key| key.id() == id).find_map(|key| key.revoked_at) {
-        return Err(Error::refused(format!("the key {id} was revoked at {at}, and stays so"))
-            .hint("ask its owner for a new key; if it was never stolen, `prowess trust remove` forgets it, and then it can be added"));
+        return Err(Error::refused(format!("the key {id} was revoked at {at}"))
+            .hint("ask its owner for a new key; if it was never stolen, run `prowess trust remove` and add it again"));
     }
     let mut key = known.clone().unwrap_or_else(|| {
-        let mut key = TrustedKey::new(wish.material.clone(), Role::Publisher);
+        let mut key = TrustedKey::new(options.material.clone(), Role::Publisher);
         key.added_at = Some(now());
         key
     });
-    key.role = wish.role.unwrap_or(key.role);
-    key.label = wish.label.map(str::to_owned).or(key.label);
-    key.not_before = wish.not_before.or(key.not_before);
-    key.not_after = wish.not_after.or(key.not_after);
-    if !wish.names.is_empty() {
-        key.names = wish.names.to_vec();
+    key.role = options.role.unwrap_or(key.role);
+    key.label = options.label.map(str::to_owned).or(key.label);
+    key.not_before = options.not_before.or(key.not_before);
+    key.not_after = options.not_after.or(key.not_after);
+    if !options.names.is_empty() {
+        key.names = options.names.to_vec();
     }
     if let (Some(from), Some(until)) = (key.not_before, key.not_after)
         && from > until
     {
         return Err(Error::usage(format!(
-            "the key would never count: it is to count from {from} on, and until {until}"
+            "the key would never be valid: `--not-before` {from} is after `--not-after` {until}"
         ))
-        .hint("look at `--not-before` and `--not-after`"));
+        .hint("swap the two times, or drop one of them"));
     }
     let head = format!("{} key {id}", key.material.kind());
-    let said = match &known {
+    let message = match &known {
         None => format!("added {head} as {}", key.role.as_str()),
         Some(known) => match differences(known, &key) {
             none if none.is_empty() => {
-                format!("{head} is trusted already, as {}", key.role.as_str())
+                format!("{head} is already trusted as {}", key.role.as_str())
             }
             some => format!("changed {head}: {}", some.join(", ")),
         },
     };
     store.add(key);
-    Ok(said)
+    Ok(message)
 }
 
-/// What is different between two entries of one key.
+/// The differences between two entries of one key.
 fn differences(was: &TrustedKey, is: &TrustedKey) -> Vec<String> {
     let time = |time: Option<Timestamp>| time.map_or("none".to_owned(), |time| time.to_string());
     let label = |key: &TrustedKey| key.label.clone().unwrap_or_else(|| "none".to_owned());
@@ -292,20 +295,21 @@ fn names(key: &TrustedKey) -> String {
 
 fn removed(key: &TrustedKey) -> String {
     match key.revoked_at {
-        Some(at) => format!("removed {}, also that it was revoked at {at}", key.id()),
+        Some(at) => format!("removed {}, including its revocation at {at}", key.id()),
         None => format!("removed {}", key.id()),
     }
 }
 
 fn taken_back(accepted: &Accepted) -> String {
     let skill = inline(&accepted.skill);
-    format!("`{skill}` may not be signed by {} any more", inline(&accepted.key_id))
+    format!("`{skill}` may no longer be signed by {}", inline(&accepted.key_id))
 }
 
-/// Whether there is something to accept: the skill is installed, and the key is new to it but no invention. A word that is
-/// accepted for nothing would wait for whoever makes a key of that name.
+/// Whether there is something to accept: the skill is installed, and the key has not signed it yet.
+///
+/// An identifier that no known key has is refused: it would wait for whoever creates a key with it.
 fn acceptable(
-    packages: &Packages,
+    packages: &PackageManager,
     skill: &SkillName,
     key: &str,
     printer: &mut Printer,
@@ -313,10 +317,9 @@ fn acceptable(
     let mut installed = Vec::new();
     let mut known = Vec::new();
     for scope in [Scope::Project, Scope::User] {
-        let store = packages.store(scope)?;
-        let lock = lock_of(&store)?;
+        let lock = packages.lock_file(scope)?;
         known.extend(lock.skills.keys().map(ToString::to_string));
-        installed.extend(lock.skills.get(skill).map(|entry| (store, entry.clone())));
+        installed.extend(lock.skills.get(skill).map(|entry| (scope, entry.clone())));
     }
     if installed.is_empty() {
         let error = Error::not_found(format!("`{skill}` is not installed, so it has no signer"));
@@ -329,27 +332,31 @@ fn acceptable(
     if installed.iter().any(|(_, entry)| signs(&entry.signers)) {
         return Ok(false);
     }
-    if packages.trust()?.keys().any(|trusted| trusted.id() == key) {
+    if packages.trust_store()?.keys().any(|trusted| trusted.id() == key) {
         return Ok(true);
     }
-    let reach = packages.reach(printer, false)?;
+    let sources = SourceSession::open(packages, printer, false)?;
     let mut offered = Vec::new();
-    for (store, _) in &installed {
-        let names = [skill.clone()].into();
+    for (scope, _) in &installed {
+        let request = ChangeRequest {
+            goal: ChangeGoal::Update([skill.clone()].into()),
+            scope: *scope,
+            permissions: InstallPermissions::default(),
+            min_age: None,
+            agents: AgentTargets::Existing,
+        };
         let unasked = |error: Error| {
             error.hint(format!(
-                "`prowess trust add` lets a key count that you have from its owner; then what `{skill}` offers is not asked for"
+                "if you have the key from its owner, trust it with `prowess trust add`; then the source of `{skill}` is not contacted"
             ))
         };
-        let looked = packages
-            .with_installer(store, &reach, Leave::default(), None, |installer| {
-                installer.plan_update(&names)
-            })
-            .map_err(unasked)?;
-        if let Some((_, error)) = looked.failures.first() {
-            return Err(unasked(install_failed(error)));
+        let update = packages
+            .prepare(&request, &sources.as_sources())
+            .map_err(|problem| unasked(problem.into()))?;
+        if let Some(failure) = update.failures.first() {
+            return Err(unasked(failure.cause.clone().into()));
         }
-        let steps = looked.plan.steps.iter().filter(|step| step.name() == skill);
+        let steps = update.plan.steps.iter().filter(|step| step.name() == skill);
         for step in steps {
             if signs(&step.entry.signers) {
                 return Ok(true);
@@ -358,21 +365,21 @@ fn acceptable(
             let signers = step.entry.signers.iter().map(|signer| format!("`{}`", signer.key_id));
             let signers: Vec<String> = signers.collect();
             offered.push(if signers.is_empty() {
-                format!("{version} is offered, and nobody has signed it")
+                format!("its source offers {version}, which is not signed")
             } else {
-                format!("{version} is offered, signed by the key {}", signers.join(" and "))
+                format!("its source offers {version}, signed by the key {}", signers.join(" and "))
             });
         }
     }
     let error = Error::not_found(format!(
-        "the key `{}` has signed nothing that is offered for `{skill}`, and is none that you trust",
+        "the key `{}` is not trusted, and has signed nothing that the source of `{skill}` offers",
         inline(key)
     ));
     Err(if offered.is_empty() {
-        error.hint("nothing newer is offered for it")
+        error.hint("its source offers nothing newer")
     } else {
         error.hint(format!(
-            "{}; accept that one when its author has confirmed it",
+            "{}; accept that key once the author has confirmed it",
             offered.join("; ")
         ))
     })
@@ -450,7 +457,7 @@ fn shown(key: &TrustedKey, now: Timestamp) -> String {
         let _ = write!(line, ", from {from}{yet}");
     }
     if let Some(until) = key.not_after {
-        let over = if until < now { " (over)" } else { "" };
+        let over = if until < now { " (expired)" } else { "" };
         let _ = write!(line, ", until {until}{over}");
     }
     if let Some(at) = key.revoked_at {

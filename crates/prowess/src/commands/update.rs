@@ -1,28 +1,27 @@
 //! `prowess update`: newer versions of what is installed.
 
-use std::collections::BTreeSet;
-
 use clap::Args;
-use prowess_package::name::SkillName;
-use prowess_store::install::Update;
+use prowess_library::packages::{AgentTargets, ChangeGoal, ChangeRequest};
 use serde_json::json;
 
 use super::Outcome;
-use super::install::{Doing, FetchOptions, Format, LeaveOptions, carry_out};
 use crate::error::Error;
-use crate::render::change_report::{Report, changing};
-use crate::store::agent_folders::Placing;
-use crate::store::packages::{Packages, ScopeOption, skill_names};
+use crate::packages::change::{ChangeOptions, carry_out};
+use crate::packages::manager;
+use crate::packages::names::skill_names;
+use crate::packages::options::{FetchOptions, Format, PermissionOptions, ScopeOption};
+use crate::packages::sources::SourceSession;
+use crate::render::change_report::changing;
 use crate::terminal::printer::Printer;
 
 /// Install newer versions of installed skills
 ///
-/// Each skill is looked for where it came from: a registry within the range it
-/// was installed with, the branch of its repository, its domain, its folder. An
-/// update that may do more than before, or that somebody else has signed, is
-/// shown and asked about. Copies in the folders of agents are renewed. A skill
-/// that can't be updated stays as it is and keeps no other from it. Newer versions
-/// outside of a range are told; `prowess outdated` lists them.
+/// Each skill is updated from its source: a registry within the range it was
+/// installed with, the branch of its repository, its domain, its folder. An update
+/// that asks for more permissions or has another signer is shown and needs your
+/// consent. Copies in the folders of agents are renewed. A skill that can't be
+/// updated stays as it is and doesn't stop the others. Newer versions outside of a
+/// range are reported; `prowess outdated` lists them.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -36,22 +35,22 @@ Exit codes:
   3  there is no such skill
   4  refused: not signed, changed, or not agreed to")]
 pub(crate) struct Arguments {
-    /// Which skills
+    /// The skills to update
     #[arg(value_name = "NAME", required_unless_present = "all", conflicts_with = "all")]
     names: Vec<String>,
-    /// All of them
+    /// Update all installed skills
     #[arg(long)]
     all: bool,
     #[command(flatten)]
     scope: ScopeOption,
     #[command(flatten)]
-    leave: LeaveOptions,
-    /// Look, and write nothing
+    permissions: PermissionOptions,
+    /// Show what would change, and write nothing
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
     fetching: FetchOptions,
-    /// How the result is written
+    /// The output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
@@ -59,33 +58,21 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     let before = json!({ "installed": false });
     changing(arguments.format, before, printer, |report, printer| {
-        update(arguments, report, printer)
-    })
-}
-
-fn update(
-    arguments: &Arguments,
-    report: &mut Report,
-    printer: &mut Printer,
-) -> Result<Outcome, Error> {
-    let names: BTreeSet<SkillName> = skill_names(&arguments.names)?;
-    let packages = Packages::new()?;
-    let store = packages.store(arguments.scope.scope())?;
-    let reach = packages.reach(printer, arguments.fetching.offline)?;
-    let leave = arguments.leave.leave();
-    let placing = Placing::as_before(&packages, arguments.scope.scope());
-    let doing = Doing {
-        dry_run: arguments.dry_run,
-        yes: arguments.leave.yes(),
-        placing: &placing,
-        can_allow_all: true,
-    };
-    packages.with_installer(&store, &reach, leave, arguments.fetching.min_age, |installer| {
-        report.forget_failures();
-        let Update { plan, failures } = installer.plan_update(&names)?;
-        for (name, error) in &failures {
-            report.fail(name.as_str(), "updated", error);
-        }
-        carry_out(plan, &doing, report, printer, installer)
+        let goal = ChangeGoal::Update(skill_names(&arguments.names)?);
+        let packages = manager()?;
+        let sources = SourceSession::open(&packages, printer, arguments.fetching.offline)?;
+        let request = ChangeRequest {
+            goal,
+            scope: arguments.scope.scope(),
+            permissions: arguments.permissions.permissions(),
+            min_age: arguments.fetching.min_age,
+            agents: AgentTargets::Existing,
+        };
+        let options = ChangeOptions {
+            dry_run: arguments.dry_run,
+            yes: arguments.permissions.yes(),
+            skip_unavailable: false,
+        };
+        carry_out(&packages, &request, &sources, options, report, printer)
     })
 }

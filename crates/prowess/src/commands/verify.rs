@@ -3,19 +3,20 @@
 use std::collections::BTreeSet;
 
 use clap::Args;
+use prowess_library::packages::Revocations;
 use prowess_package::name::SkillName;
-use prowess_store::drift::{self, Drift, Finding};
+use prowess_store::drift::{Drift, VerifiedSkill};
 use prowess_store::places::Scope;
-use prowess_store::source::Pinned;
+use prowess_store::source::Catalogue;
 use prowess_trust::{Standing, Verdict};
 use serde_json::{Value, json};
 
 use super::Outcome;
-use super::install::Format;
 use crate::error::Error;
-use crate::store::packages::{
-    Packages, ScopeOption, install_failed, now, skill_names, source_failed, with_version,
-};
+use crate::packages::manager;
+use crate::packages::names::{skill_names, with_version};
+use crate::packages::options::{Format, ScopeOption};
+use crate::packages::sources::SourceSession;
 use crate::terminal::printer::{Printer, inline};
 
 /// Check that installed skills are what was installed, and their signatures
@@ -50,34 +51,29 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     let names: Vec<SkillName> = skill_names(&arguments.names)?;
-    let asked = if arguments.online { Asked::Registries } else { Asked::Nobody };
-    look(&names, arguments.scope, asked, arguments.format, printer)
+    verify(&names, arguments.scope, arguments.online, arguments.format, printer)
 }
 
-/// Whether registries are asked about what is installed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Asked {
-    /// What they said last counts.
-    Nobody,
-    /// What they say now counts.
-    Registries,
-}
-
-/// Looks at skills and tells what is not as it was installed.
-pub(crate) fn look(
+/// Verifies skills and reports what is not as it was installed. Registries are asked only if `online`.
+pub(crate) fn verify(
     names: &[SkillName],
     scope: ScopeOption,
-    asked: Asked,
+    online: bool,
     format: Format,
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
-    let packages = Packages::new()?;
-    let store = packages.store(scope.scope())?;
-    let trust = packages.trust()?;
-    let mut findings =
-        drift::look(&store, names, &trust, now()).map_err(|error| install_failed(&error))?;
-    add_revocations(&mut findings, &packages, asked, printer)?;
-    let is_fine = findings.iter().all(|finding| finding.drifts.is_empty());
+    let packages = manager()?;
+    let mut report = packages.verify(names, scope.scope())?;
+    if report.concerns_registry() {
+        let sources = SourceSession::open(&packages, printer, !online)?;
+        let catalogue = Some(&sources.sources as &dyn Catalogue);
+        report.add_revocations(if online {
+            Revocations::Asked(catalogue)
+        } else {
+            Revocations::Known(catalogue)
+        })?;
+    }
+    let (is_fine, findings) = (report.is_ok(), report.skills);
     match format {
         Format::Json => {
             let skills: Vec<Value> = findings.iter().map(wire).collect();
@@ -105,9 +101,9 @@ pub(crate) fn look(
 
 /// What to do about what was found, for each skill the one step that helps: putting files back does nothing where a key
 /// counts no longer, and trusting a key nothing where files have changed.
-fn next_steps(findings: &[Finding], scope: Scope) -> BTreeSet<String> {
+fn next_steps(findings: &[VerifiedSkill], scope: Scope) -> BTreeSet<String> {
     let restore = restore_command(scope);
-    let step = |finding: &Finding| {
+    let step = |finding: &VerifiedSkill| {
         let has = |is_meant: fn(&Drift) -> bool| finding.drifts.iter().any(is_meant);
         if has(|drift| matches!(drift, Drift::Revoked(_))) {
             return Some(
@@ -155,7 +151,7 @@ pub(crate) fn restore_command(scope: Scope) -> &'static str {
 }
 
 /// What is to be known of signatures that count. Those that do not are told with their signers.
-fn warn(finding: &Finding, printer: &mut Printer) {
+fn warn(finding: &VerifiedSkill, printer: &mut Printer) {
     let Some(attestation) = &finding.attestation else { return };
     let counts = |verdict: &Verdict| matches!(verdict.standing, Standing::Trusted(_));
     if attestation.evidence.iter().all(counts) {
@@ -165,36 +161,7 @@ fn warn(finding: &Finding, printer: &mut Printer) {
     }
 }
 
-/// Adds what registries have revoked (attack registry-C22).
-fn add_revocations(
-    findings: &mut [Finding],
-    packages: &Packages,
-    asked: Asked,
-    printer: &mut Printer,
-) -> Result<(), Error> {
-    let is_registry = |finding: &&mut Finding| {
-        let source = finding.entry.as_ref().and_then(|entry| entry.source.as_ref());
-        matches!(source, Some(Pinned::Registry { .. }))
-    };
-    let mut concerned: Vec<&mut Finding> = findings.iter_mut().filter(is_registry).collect();
-    if concerned.is_empty() {
-        return Ok(());
-    }
-    let reach = packages.reach(printer, asked == Asked::Nobody)?;
-    for finding in &mut concerned {
-        let source = finding.entry.as_ref().and_then(|entry| entry.source.as_ref());
-        let Some(source) = source else { continue };
-        match reach.sources.revoked(&finding.name, source) {
-            Ok(why) => finding.drifts.extend(why.map(Drift::Revoked)),
-            Err(error) if asked == Asked::Registries => return Err(source_failed(&error)),
-            // Nothing is known, and nobody was to be asked.
-            Err(_) => {}
-        }
-    }
-    Ok(())
-}
-
-fn shown(finding: &Finding) -> String {
+fn shown(finding: &VerifiedSkill) -> String {
     let head = match &finding.entry {
         Some(entry) => with_version(&finding.name, &entry.version),
         None => finding.name.to_string(),
@@ -210,7 +177,7 @@ fn shown(finding: &Finding) -> String {
     format!("{head}: not as installed\n{}", drifts.concat())
 }
 
-fn vouched(finding: &Finding) -> String {
+fn vouched(finding: &VerifiedSkill) -> String {
     let tier = finding.entry.as_ref().map(|entry| entry.tier.as_str()).unwrap_or_default();
     let verdicts = finding.attestation.iter().flat_map(|attestation| &attestation.evidence);
     let signers: Vec<String> = verdicts
@@ -234,7 +201,7 @@ fn vouched(finding: &Finding) -> String {
     }
 }
 
-fn wire(finding: &Finding) -> Value {
+fn wire(finding: &VerifiedSkill) -> Value {
     let drifts: Vec<Value> = finding
         .drifts
         .iter()

@@ -4,18 +4,19 @@ use std::fmt::Write as _;
 use std::time::SystemTime;
 
 use clap::Args;
+use prowess_library::packages::{PackageManager, agent_by_id};
 use prowess_store::agents::{self, Agent};
-use prowess_store::discovery::{Memory, program_stamp};
+use prowess_store::discovery::{ScanCache, program_stamp};
 use prowess_store::which::{
-    AgentCopy, AgentView, Cost, Fate, Loads, Selection, WhichOptions, which,
+    AgentCopy, AgentView, CopyOutcome, Cost, Loads, Selection, WhichOptions, which,
 };
 use serde_json::{Value, json};
 
 use super::Outcome;
-use super::install::Format;
 use crate::error::Error;
-use crate::store::packages::Packages;
-use crate::store::survey::{self, Survey, shown};
+use crate::packages::manager;
+use crate::packages::options::Format;
+use crate::render::inventory_text::shown;
 use crate::terminal::printer::{Channel, Printer, inline};
 use crate::terminal::wrap::wrap;
 
@@ -55,14 +56,17 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let packages = Packages::new()?;
-    let named: Vec<&'static Agent> =
-        arguments.agents.iter().map(|id| survey::agent(id)).collect::<Result<_, Error>>()?;
+    let packages = manager()?;
+    let named: Vec<&'static Agent> = arguments
+        .agents
+        .iter()
+        .map(|id| agent_by_id(id).map_err(Error::from))
+        .collect::<Result<_, Error>>()?;
     let stamp = program_stamp();
     let views = which(&WhichOptions {
-        places: &packages.places,
+        places: packages.places(),
         now: SystemTime::now(),
-        memory: Memory::Kept { stamp: &stamp },
+        memory: ScanCache::Kept { stamp: &stamp },
         name: &arguments.name,
         agents: if named.is_empty() { Selection::Present } else { Selection::Named(&named) },
         context_tokens: arguments.context,
@@ -98,12 +102,15 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
 fn nobody_has(
     name: &str,
     named: &[&'static Agent],
-    packages: &Packages,
+    packages: &PackageManager,
     printer: &mut Printer,
 ) -> Error {
-    let survey = Survey::new(packages, printer);
+    let inventory = packages.inventory();
+    for warning in &inventory.warnings {
+        printer.warning(warning);
+    }
     let who = match named {
-        [] if agents::present(&packages.places).is_empty() => "there is no agent here".to_owned(),
+        [] if agents::present(packages.places()).is_empty() => "there is no agent here".to_owned(),
         [] => "no agent here".to_owned(),
         named => named.iter().map(|agent| agent.title).collect::<Vec<&str>>().join(", "),
     };
@@ -114,25 +121,26 @@ fn nobody_has(
         [] => " has it",
     };
     let what = format!("`{}` is in no folder of an agent: {who}{has}", inline(name));
-    let is_ours = |found: &&&prowess_store::discovery::Found| survey.locked(found).is_some();
-    match survey.copies(name).iter().find(is_ours) {
+    let is_ours =
+        |found: &&&prowess_store::discovery::FoundSkill| inventory.locked(found).is_some();
+    match inventory.copies(name).iter().find(is_ours) {
         Some(found) => Error::not_found(what).hint(format!(
             "it is installed in `{}`; install it again with `--agent AGENT` to place it",
-            shown(&packages.places, &found.directory),
+            shown(packages.places(), &found.directory),
         )),
         None => {
-            let unknown = survey.unknown(name);
+            let unknown = Error::from(inventory.unknown(&inline(name)));
             unknown.hints.into_iter().fold(Error::not_found(what), Error::hint)
         }
     }
 }
 
-fn page(packages: &Packages, name: &str, view: &AgentView, width: Option<usize>) -> String {
+fn page(packages: &PackageManager, name: &str, view: &AgentView, width: Option<usize>) -> String {
     let mut page = String::new();
     let mut line = |text: &str, indent: usize| {
         let _ = writeln!(page, "{}", wrap(text, indent, width));
     };
-    let place = |number: usize| shown(&packages.places, &view.copies[number].directory);
+    let place = |number: usize| shown(packages.places(), &view.copies[number].directory);
     let loads = match view.loads {
         Loads::Nothing => "loads none of these".to_owned(),
         Loads::One(number) => format!("loads {}", place(number)),
@@ -144,7 +152,7 @@ fn page(packages: &Packages, name: &str, view: &AgentView, width: Option<usize>)
         let version = copy.version.as_deref().map(|version| format!(" {}", inline(version)));
         let head = format!(
             "  {}{} ({}): {}",
-            shown(&packages.places, &copy.directory),
+            shown(packages.places(), &copy.directory),
             version.unwrap_or_default(),
             copy.folder,
             fate(copy, &place)
@@ -169,16 +177,16 @@ fn page(packages: &Packages, name: &str, view: &AgentView, width: Option<usize>)
 
 fn fate(copy: &AgentCopy, place: &impl Fn(usize) -> String) -> String {
     match &copy.fate {
-        Fate::Loaded => "loaded".to_owned(),
-        Fate::LoadedAs(name) => format!("loaded as `{}`", inline(name)),
-        Fate::Behind(winner) => format!("shadowed by {}", place(*winner)),
-        Fate::Same(other) => format!("the same folder as {}", place(*other)),
-        Fate::Dropped(reasons) => {
+        CopyOutcome::Loaded => "loaded".to_owned(),
+        CopyOutcome::LoadedAs(name) => format!("loaded as `{}`", inline(name)),
+        CopyOutcome::Behind(winner) => format!("shadowed by {}", place(*winner)),
+        CopyOutcome::Same(other) => format!("the same folder as {}", place(*other)),
+        CopyOutcome::Dropped(reasons) => {
             let reasons: Vec<_> = reasons.iter().map(|reason| inline(reason)).collect();
             format!("refused: {}", reasons.join("; "))
         }
-        Fate::Unseen(why) => format!("not seen: {}", inline(why)),
-        Fate::Unknown => "no source says".to_owned(),
+        CopyOutcome::Unseen(why) => format!("not seen: {}", inline(why)),
+        CopyOutcome::Unknown => "no source says".to_owned(),
     }
 }
 
@@ -214,13 +222,13 @@ fn wire(view: &AgentView) -> Value {
         .iter()
         .map(|copy| {
             let (fate, detail) = match &copy.fate {
-                Fate::Loaded => ("loaded", Value::Null),
-                Fate::LoadedAs(name) => ("loaded-as", json!(name)),
-                Fate::Behind(winner) => ("shadowed", json!(winner)),
-                Fate::Same(other) => ("same", json!(other)),
-                Fate::Dropped(reasons) => ("refused", json!(reasons)),
-                Fate::Unseen(why) => ("unseen", json!(why)),
-                Fate::Unknown => ("unknown", Value::Null),
+                CopyOutcome::Loaded => ("loaded", Value::Null),
+                CopyOutcome::LoadedAs(name) => ("loaded-as", json!(name)),
+                CopyOutcome::Behind(winner) => ("shadowed", json!(winner)),
+                CopyOutcome::Same(other) => ("same", json!(other)),
+                CopyOutcome::Dropped(reasons) => ("refused", json!(reasons)),
+                CopyOutcome::Unseen(why) => ("unseen", json!(why)),
+                CopyOutcome::Unknown => ("unknown", Value::Null),
             };
             json!({
                 "directory": copy.directory.display().to_string(),

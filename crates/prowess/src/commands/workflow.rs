@@ -1,4 +1,4 @@
-//! `prowess workflow`: checks graphs of skills, runs them, and goes on with runs that did not end.
+//! `prowess workflow`: checks, runs and resumes workflows, which are graphs of skills.
 
 mod list;
 mod show;
@@ -9,14 +9,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use clap::{Args, Subcommand, ValueEnum};
 use prowess_core::{Event, Model, ModelError};
 use prowess_engine::workflow::{
-    self, CheckSurroundings, Ended, FileRuns, InputsError, Limits, Models, OpenRun, RunRecord,
-    RunStore as _, RunStoreError, Workflow, WorkflowContext,
+    self, CheckContext, FileRuns, InputsError, ModelLookup, NodeExecutor, OpenRun, RunRecord,
+    RunStore as _, RunStoreError, Workflow, WorkflowContext, WorkflowLimits, WorkflowOutcome,
 };
 use prowess_engine::{
-    ApprovalRequest, Approver, Blocking, Cancel, Consent, Engine, PythonWorkers, Reply,
-    SkillResolver, World,
+    ApprovalReply, ApprovalRequest, Approver, BlockingApprover, CancellationToken, Consent, Engine,
+    PythonWorkers, SkillResolver, World,
 };
-use prowess_files::whole::folder_of;
+use prowess_files::atomic::folder_of;
 use prowess_format::diagnostic::{Diagnostic, Severity};
 use prowess_library::Library;
 use prowess_policy::Mode;
@@ -34,17 +34,17 @@ use crate::run::tool_run;
 use crate::session;
 use crate::skill::check_report::{self, CheckOptions};
 use crate::skill::skill_ref;
-use crate::terminal::approval_prompt::Terminal;
+use crate::terminal::approval_prompt::TerminalApprover;
 use crate::terminal::printer::Printer;
 use crate::walk::Walked;
-use show::Show;
+use show::WorkflowPrinter;
 
 /// Check and run workflows: graphs of skills, models, requests and programs
 ///
 /// A workflow is a JSON file with `nodes` and `edges`, as Agent Flow Lite writes
-/// them. Independent branches run at the same time, a node waits for all branches
-/// that lead to it and are taken, and every node that has ended is written down:
-/// a run that was stopped goes on where it was.
+/// them. Independent branches run in parallel, and a node waits for all branches
+/// that lead to it and are taken. The result of every node is saved, so that a
+/// stopped run can be resumed.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -53,29 +53,29 @@ Examples:
   prowess workflow run examples/release-workflow.json --input log=
   prowess workflow list
 
-Each verb has exit codes of its own, see `prowess workflow run --help`.")]
+Each subcommand has its own exit codes, see `prowess workflow run --help`.")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Action,
 }
 
-/// The codes that `run` and `resume` end with, for their help.
+/// The exit codes of `run` and `resume`, for their help.
 macro_rules! exit_codes {
     ($not_found:literal) => {
         concat!(
             "\
 Exit codes:
-    0  all nodes that were to run have ended well
+    0  all nodes on the way succeeded
     1  a node failed
-    2  an input is missing or wrong, or the arguments are
+    2  an input is missing or invalid, or the arguments are wrong
     3  ",
             $not_found,
             "
-  124  a model took too long
-  125  it was refused: the workflow has errors, a tool was not approved, there
-       is no model, or another process is at work on the run
+  124  a model timed out
+  125  refused: the workflow has errors, a tool was not approved, there is no
+       model, or another process is executing the run
   129, 130, 143, 141
-       it was ended by SIGHUP, Ctrl-C or SIGTERM, or nobody read its output"
+       ended by SIGHUP, Ctrl-C or SIGTERM, or because its output was closed"
         )
     };
 }
@@ -84,9 +84,9 @@ Exit codes:
 enum Action {
     /// Find what is wrong with a workflow, or draw it
     ///
-    /// Cycles, nodes that nothing leads to, references that find nothing, skills
-    /// that are not there or do not get their inputs: each with its place and what
-    /// to do. Nothing is run, and no model or server is asked.
+    /// Finds cycles, unreachable nodes, dangling references, and skills that are
+    /// missing or do not get their inputs, each with its position and what to do.
+    /// Nothing is run, and no model or server is contacted.
     #[command(after_long_help = "\
 Examples:
   prowess workflow check examples/release-workflow.json
@@ -104,16 +104,15 @@ Exit codes:
         file: PathBuf,
         #[command(flatten)]
         skills: SkillOptions,
-        /// How findings are written
+        /// The output format
         #[arg(long, value_enum, default_value_t = CheckFormat::Full)]
         format: CheckFormat,
     },
     /// Run a workflow
     ///
-    /// The workflow is checked first, and one with errors is not run. The result
-    /// goes to standard output; the run's name and its steps are said on a
-    /// terminal, or with `--verbose`. A run that stops early prints the command
-    /// that goes on with it.
+    /// The workflow is checked first; one with errors is not run. The result goes to
+    /// standard output. The run's name and its steps are shown on a terminal, or
+    /// with `--verbose`. A run that stops early prints the command that resumes it.
     #[command(after_long_help = concat!("\
 Examples:
   prowess workflow run examples/release-workflow.json --input log=
@@ -128,17 +127,17 @@ Examples:
         inputs: InputOptions,
         #[command(flatten)]
         skills: SkillOptions,
-        /// The situation: Global, Dev, Meeting or Writer
+        /// The mode you are in: Global, Dev, Meeting or Writer
         #[arg(long, value_name = "MODE", default_value = "Global", value_parser = tool_run::parse_mode)]
         mode: Mode,
         #[command(flatten)]
         run: RunOptions,
     },
-    /// Go on with a run that was stopped or failed
+    /// Resume a run that was stopped or failed
     ///
-    /// Nodes that have ended are not run again; what was interrupted is. The
-    /// workflow and its inputs are those that the run was started with. Without a
-    /// name it says which runs there are to go on with.
+    /// Nodes that have finished are not run again; interrupted ones are. The workflow
+    /// and its inputs are those that the run was started with. Without a name, the
+    /// runs that can be resumed are listed.
     #[command(after_long_help = concat!("\
 Examples:
   prowess workflow resume release-notes-x7Gk2pQz
@@ -146,7 +145,7 @@ Examples:
 
 ", exit_codes!("the run does not exist")))]
     Resume {
-        /// The run's name, which it printed when it stopped; `workflow list` has it
+        /// The run's name, as `prowess workflow list` shows it
         #[arg(value_name = "RUN")]
         run_name: Option<String>,
         #[command(flatten)]
@@ -155,32 +154,35 @@ Examples:
     List(list::Arguments),
 }
 
-/// Where skills are.
+/// The options that say where skills are.
 #[derive(Args)]
 struct SkillOptions {
-    /// A folder with skills, before the workflow's own folder, `skills` in it, and
-    /// the installed ones. May be repeated
+    /// A folder of skills, searched before the workflow's folder, its `skills`
+    /// folder and the installed skills; may be repeated
     #[arg(long = "skills", value_name = "DIR")]
     folders: Vec<PathBuf>,
 }
 
-/// How a workflow is run.
+/// The options of a run.
 #[derive(Args)]
 struct RunOptions {
-    /// The model for nodes that name none; `PROWESS_MODEL` when absent
-    #[arg(long, value_name = "PROVIDER/NAME")]
+    #[arg(
+        long,
+        value_name = "PROVIDER/NAME",
+        help = "The model for nodes that name none [env: PROWESS_MODEL]"
+    )]
     model: Option<String>,
-    /// Say yes to everything that may be answered in advance, for this one run
+    /// Approve everything that can be approved in advance, for this run only
     #[arg(short, long)]
     yes: bool,
-    /// How the result is written
+    /// The output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum CheckFormat {
-    /// Source lines with the place underlined
+    /// Source lines with the position underlined
     Full,
     /// One line per finding
     Concise,
@@ -190,7 +192,7 @@ enum CheckFormat {
     Sarif,
     /// Annotations for GitHub workflows
     Github,
-    /// A picture in the language of Mermaid
+    /// A Mermaid diagram of the workflow
     Mermaid,
 }
 
@@ -206,7 +208,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     match ended {
         Ok(ended) => Ok(Outcome::Ended(u8::try_from(ended.exit_code & 0xff).unwrap_or(1))),
         Err(error) => {
-            tell_not_run(options.format, &error, printer);
+            report_not_run(options.format, &error, printer);
             Err(error)
         }
     }
@@ -258,10 +260,10 @@ fn examined(
     skills: &dyn SkillResolver,
     world: &World,
 ) -> (Option<Workflow>, Vec<Diagnostic>) {
-    // Without the list nobody can say that a base is missing.
+    // Without the list, missing bases are not reported.
     let bases = prompt_run::bases(world).names().ok();
     let bases = bases.map(|it| it.iter().map(ToString::to_string).collect::<Vec<_>>());
-    workflow::check(text, CheckSurroundings { skills, bases: bases.as_deref() })
+    workflow::check(text, CheckContext { skills, bases: bases.as_deref() })
 }
 
 fn examine(
@@ -300,7 +302,7 @@ fn load(file: &Path) -> Result<String, Error> {
     })
 }
 
-/// Skills by their names: of the folders that are named, beside the workflow, and installed.
+/// Finds skills by name: in the named folders, beside the workflow, and among the installed ones.
 fn skills_of(
     named: &[PathBuf],
     file: &Path,
@@ -319,11 +321,11 @@ fn start(
     mode: Mode,
     options: &RunOptions,
     printer: &mut Printer,
-) -> Result<Ended, Error> {
+) -> Result<WorkflowOutcome, Error> {
     let text = load(file)?;
     let world = session::world()?;
     let resolver = skills_of(&skills.folders, file, &world)?;
-    let workflow = sound(&text, file, resolver.as_ref(), &world, printer)?;
+    let workflow = require_valid(&text, file, resolver.as_ref(), &world, printer)?;
     let inputs = inputs::values(given, &[])?;
     let inputs = workflow::inputs_of(&workflow, inputs).map_err(|error| wrong_inputs(&error))?;
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -337,12 +339,17 @@ fn start(
     let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let name = workflow.name.clone().unwrap_or(stem);
     let record = RunRecord { text, inputs, settings };
-    let open = FileRuns::of(&world.state).create(&name, record).map_err(|it| not_kept(&it))?;
-    let whole = Whole { workflow: &workflow, skills: &resolver, world: &world, mode, options };
-    whole.run(open, options.model.as_deref(), printer)
+    let runs = FileRuns::of(&world.state);
+    let open = runs.create(&name, record).map_err(|error| store_error(&error))?;
+    let run = WorkflowRun { workflow: &workflow, skills: &resolver, world: &world, mode, options };
+    run.execute(open, options.model.as_deref(), printer)
 }
 
-fn resume(name: Option<&str>, options: &RunOptions, printer: &mut Printer) -> Result<Ended, Error> {
+fn resume(
+    name: Option<&str>,
+    options: &RunOptions,
+    printer: &mut Printer,
+) -> Result<WorkflowOutcome, Error> {
     let world = session::world()?;
     let store = FileRuns::of(&world.state);
     let Some(name) = name else {
@@ -350,7 +357,7 @@ fn resume(name: Option<&str>, options: &RunOptions, printer: &mut Printer) -> Re
     };
     let open = store.open(name).map_err(|error| match error {
         RunStoreError::NotThere(_) => list::offer(Error::not_found(error.to_string()), &store),
-        other => not_kept(&other),
+        other => store_error(&other),
     })?;
     let settings = &open.record.settings;
     let file = PathBuf::from(settings["file"].as_str().unwrap_or_default());
@@ -359,13 +366,13 @@ fn resume(name: Option<&str>, options: &RunOptions, printer: &mut Printer) -> Re
     let skills = skills_of(&folders, &file, &world)?;
     let mode = settings["mode"].as_str().and_then(|mode| mode.parse().ok()).unwrap_or(Mode::Global);
     let model = options.model.clone().or_else(|| settings["model"].as_str().map(str::to_owned));
-    let workflow = sound(&open.record.text, &file, skills.as_ref(), &world, printer)?;
-    let whole = Whole { workflow: &workflow, skills: &skills, world: &world, mode, options };
-    whole.run(open, model.as_deref(), printer)
+    let workflow = require_valid(&open.record.text, &file, skills.as_ref(), &world, printer)?;
+    let run = WorkflowRun { workflow: &workflow, skills: &skills, world: &world, mode, options };
+    run.execute(open, model.as_deref(), printer)
 }
 
-/// A workflow without errors; one with errors is shown and refused.
-fn sound(
+/// Checks a workflow, prints its findings, and refuses one with errors.
+fn require_valid(
     text: &str,
     file: &Path,
     skills: &dyn SkillResolver,
@@ -390,18 +397,18 @@ fn wrong_inputs(error: &InputsError) -> Error {
     hints(&[error.remedy()]).iter().fold(Error::usage(error.to_string()), Error::hint)
 }
 
-fn not_kept(error: &RunStoreError) -> Error {
-    let told = match error {
+fn store_error(error: &RunStoreError) -> Error {
+    let failed = match error {
         RunStoreError::NotThere(_) => Error::not_found(error.to_string()),
         RunStoreError::Busy(_) | RunStoreError::Broken { .. } | RunStoreError::Disk { .. } => {
             tool_run::refused(error.to_string())
         }
     };
-    hints(&[error.remedy()]).iter().fold(told, Error::hint)
+    hints(&[error.remedy()]).iter().fold(failed, Error::hint)
 }
 
-/// A workflow with everything around it.
-struct Whole<'w> {
+/// A workflow with everything that a run needs.
+struct WorkflowRun<'w> {
     workflow: &'w Workflow,
     skills: &'w Arc<dyn SkillResolver>,
     world: &'w Arc<World>,
@@ -409,18 +416,18 @@ struct Whole<'w> {
     options: &'w RunOptions,
 }
 
-impl Whole<'_> {
-    fn run(
+impl WorkflowRun<'_> {
+    fn execute(
         &self,
         mut open: OpenRun,
         model: Option<&str>,
         printer: &mut Printer,
-    ) -> Result<Ended, Error> {
+    ) -> Result<WorkflowOutcome, Error> {
         let world = self.world;
         let configured =
             Configured { default: model.map(str::to_owned), library: session::library()? };
-        let limits = Limits::USUAL;
-        let cancel = Cancel::default();
+        let limits = WorkflowLimits::USUAL;
+        let cancel = CancellationToken::default();
         tool_run::listen_for_signals(&cancel);
         let context = WorkflowContext {
             // A Python tool that several nodes call is loaded once.
@@ -437,18 +444,20 @@ impl Whole<'_> {
             history: Arc::default(),
             cancel: cancel.clone(),
             limits,
+            executor: NodeExecutor::default(),
         };
-        // Whoever is asked and whoever watches look at the same terminal.
-        let show = Mutex::new(Show::new(self.options.format, self.workflow.speaker(), printer));
+        // Events and approval prompts share the terminal.
+        let show =
+            Mutex::new(WorkflowPrinter::new(self.options.format, self.workflow.speaker(), printer));
         let mut sink = |event: &Event| {
             let mut show = show.lock().unwrap_or_else(PoisonError::into_inner);
             show.event(event);
-            // As with any program in a pipe: who has no reader any more has nothing left to do.
-            if show.is_unread() {
+            // As with any program in a pipe, a closed output ends it.
+            if show.is_closed() {
                 cancel.cancel_by(tool_run::SIGPIPE);
             }
         };
-        let mut approver = Blocking(Asking { show: &show });
+        let mut approver = BlockingApprover(SharedApprover { show: &show });
         let span = tracing::info_span!("run", run_id = open.id.as_str());
         let work = workflow::run(self.workflow, &mut open, &context, &mut approver, &mut sink);
         let ended = prompt_run::runtime()?.block_on(work.instrument(span));
@@ -458,33 +467,33 @@ impl Whole<'_> {
     }
 }
 
-/// The models that are configured. Each is opened once: its connections serve all nodes.
+/// The configured models. Each is opened once, and its connections serve all nodes.
 struct Configured {
-    /// The one for nodes that name none.
+    /// The model for nodes that name none.
     default: Option<String>,
     library: Arc<Library>,
 }
 
-impl Models for Configured {
+impl ModelLookup for Configured {
     fn model(&self, name: Option<&str>) -> Result<Arc<dyn Model>, ModelError> {
         self.library.models().open(name.or(self.default.as_deref()))
     }
 }
 
-/// Asks on the terminal, in the middle of what is shown.
-struct Asking<'a, 'p> {
-    show: &'a Mutex<Show<'p>>,
+/// Asks on the terminal that also shows the events.
+struct SharedApprover<'a, 'p> {
+    show: &'a Mutex<WorkflowPrinter<'p>>,
 }
 
-impl Approver for Asking<'_, '_> {
-    fn ask(&mut self, asked: &ApprovalRequest) -> Reply {
+impl Approver for SharedApprover<'_, '_> {
+    fn ask(&mut self, asked: &ApprovalRequest) -> ApprovalReply {
         let mut show = self.show.lock().unwrap_or_else(PoisonError::into_inner);
-        Terminal { printer: show.printer() }.ask(asked)
+        TerminalApprover { printer: show.printer() }.ask(asked)
     }
 }
 
-/// Programs that read JSON get their answer also when nothing ran.
-fn tell_not_run(format: Format, error: &Error, printer: &mut Printer) {
+/// Prints the error of a run that did not start, for programs that read JSON.
+fn report_not_run(format: Format, error: &Error, printer: &mut Printer) {
     let mut data = json!({ "error": error.message });
     if !error.hints.is_empty() {
         data["hints"] = error.hints.clone().into();

@@ -1,26 +1,24 @@
-//! What a verb that changes a store tells: lines for people, or one object for programs that also says what went wrong.
+//! The report of a verb that changes a store: lines for people, or one JSON object that also says what failed.
 
-use prowess_store::install::InstallError;
-use prowess_store::source::{SourceError, SourceErrorKind};
+use prowess_library::packages::SkillFailure;
 use serde_json::{Map, Value, json};
 
 use crate::commands::Outcome;
-use crate::commands::install::Format;
 use crate::error::{Error, ErrorKind};
-use crate::store::packages::install_failed;
-use crate::terminal::printer::{Printer, inline};
+use crate::packages::options::Format;
+use crate::terminal::printer::Printer;
 use crate::terminal::signals;
 
-/// What there is to tell of a change, whether it worked or not.
+/// The report of a change, successful or not.
 pub(crate) struct Report {
-    /// For whom.
+    /// The format.
     pub(crate) format: Format,
     object: Map<String, Value>,
     failures: Vec<(String, Error)>,
 }
 
-/// Does something that changes a store, and tells what became of it, to programs in one object whether it worked or not.
-/// `before` is what the object says when nothing was done.
+/// Changes a store and reports the result; as JSON, one object in every case. `before` is the object when nothing was
+/// done.
 pub(crate) fn changing(
     format: Format,
     before: Value,
@@ -55,47 +53,16 @@ impl Report {
         }
     }
 
-    /// A skill that could not be had, while others can. `done` is what was not done with it, such as "updated".
-    pub(crate) fn fail(&mut self, name: &str, done: &str, error: &InstallError) {
-        let told = install_failed(error);
-        let already_named = told.message.starts_with(&format!("`{name}` "));
-        let message = match error {
-            InstallError::Refused { reason, .. } => {
-                format!("`{}` was not {done}: {reason}", inline(name))
-            }
-            _ if already_named => told.message.clone(),
-            _ => format!("`{}` was not {done}: {}", inline(name), told.message),
-        };
-        let kind = match told.kind {
-            ErrorKind::Refused => ErrorKind::Refused,
-            _ => ErrorKind::Failed,
-        };
-        let failed = Error { kind, message, ..Error::failed("") };
-        let failed = match error {
-            // What helps against a typing error does not help here: nobody has typed this place.
-            InstallError::Source(SourceError {
-                kind: SourceErrorKind::NotFound | SourceErrorKind::Unreachable,
-                ..
-            }) => failed.hint(if done == "imported" {
-                "install it by hand, from where it is published".to_owned()
-            } else {
-                format!(
-                    "`prowess remove {name}` if it is gone for good, or install it from elsewhere"
-                )
-            }),
-            _ => told.hints.into_iter().fold(failed, Error::hint),
-        };
-        self.failures.push((name.to_owned(), failed));
+    /// Replaces the skills that failed while others did not.
+    pub(crate) fn set_failures(&mut self, failures: &[SkillFailure]) {
+        let failure =
+            |failure: &SkillFailure| (failure.name.clone(), Error::from(failure.problem.clone()));
+        self.failures = failures.iter().map(failure).collect();
     }
 
-    /// Whether something could not be had.
+    /// Whether a skill failed.
     pub(crate) fn has_failures(&self) -> bool {
         !self.failures.is_empty()
-    }
-
-    /// Everything is looked at anew.
-    pub(crate) fn forget_failures(&mut self) {
-        self.failures.clear();
     }
 
     /// Ends the report. Failures of single skills come last, where they are seen, and decide about the exit code.

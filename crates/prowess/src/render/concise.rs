@@ -1,4 +1,4 @@
-//! One line per finding: `path:line:column: severity[code] message`.
+//! The format `concise`: `path:line:column: severity[code] message`.
 
 use std::fmt::Write as _;
 

@@ -1,11 +1,11 @@
-//! The line of a source text that a finding is about, made safe for a terminal.
+//! The source line of a finding, made safe for a terminal.
 
 use std::ops::Range;
 
 use prowess_format::span::{LineIndex, Span};
 use prowess_format::text::is_deceptive;
 
-/// One line of a text, with the place to underline.
+/// One line of a text, with the range to underline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Excerpt {
     /// The line, deceptive characters as escapes.
@@ -14,11 +14,11 @@ pub(crate) struct Excerpt {
     pub(crate) mark: Range<usize>,
 }
 
-/// How much of a line is kept on each side of the place: a line may have megabytes.
+/// The most bytes of a line on each side of the range: a line may have megabytes.
 const CONTEXT: usize = 2_000;
 
 impl Excerpt {
-    /// The line in which a span begins. A span of several lines is underlined to the end of its first.
+    /// The first line of a span. A span of several lines is underlined to the end of the first.
     pub(crate) fn new(text: &str, lines: &LineIndex, span: Span) -> Self {
         let start = floor(text, span.range().start);
         let number = lines.position(text, start).line;

@@ -1,8 +1,8 @@
-//! Findings with their source lines, the place underlined, and the next step.
+//! The format `full`: findings with their source lines, the position underlined, and help.
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
-use prowess_format::diagnostic::{Safety, Severity};
+use prowess_format::diagnostic::{FixSafety, Severity};
 
 use super::path_of;
 use crate::skill::check_report::{FileReport, Finding};
@@ -21,7 +21,7 @@ pub(crate) fn render(reports: &[FileReport], colour: bool) -> String {
     out
 }
 
-/// Long lines are cut around the place, so that an excerpt fits a usual terminal.
+/// Long lines are cut around the position, so that an excerpt fits into a terminal.
 const WIDTH: usize = 100;
 
 fn one(report: &FileReport, finding: &Finding, renderer: &Renderer) -> String {
@@ -50,15 +50,15 @@ fn one(report: &FileReport, finding: &Finding, renderer: &Renderer) -> String {
     if let Some(fix) = &finding.fix {
         let change = inline(&fix.title);
         let fix = match fix.safety {
-            Safety::Safe => format!("`prowess check --fix` can {change}"),
-            Safety::Suggested => format!("a likely fix is to {change}"),
+            FixSafety::Safe => format!("`prowess check --fix` can {change}"),
+            FixSafety::Suggested => format!("a likely fix is to {change}"),
         };
         elements.push(Level::NOTE.message(fix).into());
     }
     let text = renderer.render(&[title.elements(elements)]);
     let Some(excerpt) = &finding.excerpt else { return text };
-    // The excerpt may hold escapes and begin in the middle of its line, and the renderer counts in it. The place is that
-    // of the source.
+    // The excerpt may contain escapes and start in the middle of its line, so the column that the renderer counts may be
+    // wrong. It is replaced with that of the source.
     let counted = excerpt.line[..excerpt.mark.start].chars().count() + 1;
     let place = |column: usize| format!("{path}:{}:{column}", finding.start.line);
     match text.split_once(ARROW) {
@@ -70,5 +70,5 @@ fn one(report: &FileReport, finding: &Finding, renderer: &Renderer) -> String {
     }
 }
 
-/// What the renderer puts before the place.
+/// The text of the renderer before the position.
 const ARROW: &str = "--> ";

@@ -1,4 +1,4 @@
-//! Workflow commands that become annotations on GitHub.
+//! The format `github`: workflow commands, which become annotations on GitHub.
 
 use std::fmt::Write as _;
 
@@ -38,12 +38,12 @@ pub(crate) fn render(reports: &[FileReport]) -> String {
     out
 }
 
-/// The message part: a line break would end the command.
+/// Escapes the message, in which a line break would end the command.
 fn data(text: &str) -> String {
     visible(text).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// A property: a colon or a comma would end it as well.
+/// Escapes a property, which a colon or a comma would end as well.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

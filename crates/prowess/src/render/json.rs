@@ -1,13 +1,13 @@
-//! The JSON that other programs read. Its keys are a promise.
+//! The format `json`. Its keys are stable.
 
-use prowess_format::client::Verdict;
-use prowess_format::diagnostic::{Fix, Safety};
+use prowess_format::client::ClientVerdict;
+use prowess_format::diagnostic::{Fix, FixSafety};
 use serde_json::{Map, Value, json};
 
 use crate::skill::check_report::{FileReport, Finding};
 use crate::walk::Walked;
 
-/// The whole result; `fixed` is there when the user asked for fixes.
+/// The whole result, with `fixed` if the user asked for fixes.
 pub(crate) fn render(walked: &Walked, fix: bool) -> Value {
     let files: Vec<Value> = walked.reports.iter().map(file).collect();
     let mut summary = json!({
@@ -21,7 +21,7 @@ pub(crate) fn render(walked: &Walked, fix: bool) -> Value {
     json!({ "files": files, "summary": summary })
 }
 
-/// The findings of a file, as they stand in the whole result.
+/// The findings of a file, in the shape of the whole result.
 pub(crate) fn diagnostics(report: &FileReport) -> Vec<Value> {
     report.findings.iter().map(diagnostic).collect()
 }
@@ -42,7 +42,7 @@ fn file(report: &FileReport) -> Value {
     file
 }
 
-fn verdict(verdict: &Verdict) -> Value {
+fn verdict(verdict: &ClientVerdict) -> Value {
     json!({
         "client": verdict.client.id,
         "outcome": verdict.outcome.as_str(),
@@ -77,5 +77,5 @@ fn fix(fix: &Fix) -> Value {
         .iter()
         .map(|edit| json!({ "start": edit.span.start, "end": edit.span.end, "text": edit.text }))
         .collect();
-    json!({ "title": fix.title, "safe": fix.safety == Safety::Safe, "edits": edits })
+    json!({ "title": fix.title, "safe": fix.safety == FixSafety::Safe, "edits": edits })
 }

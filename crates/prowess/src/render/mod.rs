@@ -1,11 +1,14 @@
-//! Output: findings in one file per format, runs, changes of a store, problems.
+//! Rendering: one file per format of findings; events of runs; changes to a store; problems.
 
 pub(crate) mod change_report;
+pub(crate) mod change_text;
 pub(crate) mod concise;
 pub(crate) mod excerpt;
 pub(crate) mod full;
 pub(crate) mod github;
+pub(crate) mod inventory_text;
 pub(crate) mod json;
+pub(crate) mod placement_text;
 pub(crate) mod problem_text;
 pub(crate) mod run_events;
 pub(crate) mod sarif;

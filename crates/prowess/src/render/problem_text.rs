@@ -1,4 +1,4 @@
-//! Problems of the libraries in the words of the terminal: remedies become verbs and flags here and nowhere else.
+//! Problems of the libraries as errors of the command line. Only here, remedies become verbs and options.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ impl From<Problem> for Error {
     }
 }
 
-/// The kind that picks the exit code.
+/// The kind that decides the exit code.
 pub(crate) fn kind(kind: ProblemKind) -> ErrorKind {
     match kind {
         ProblemKind::InvalidInput => ErrorKind::Usage,
@@ -34,7 +34,7 @@ pub(crate) fn kind(kind: ProblemKind) -> ErrorKind {
     }
 }
 
-/// Remedies as hints, one line each; inputs that need a value share one line, which can be typed as it is.
+/// Remedies as hints, one line each. Inputs that need a value share one line, which can be typed as it is.
 pub(crate) fn hints(remedies: &[Remedy]) -> Vec<String> {
     let input = |remedy: &Remedy| match remedy {
         Remedy::GiveInput(name) => Some(format!("--input {name}=…")),
@@ -51,26 +51,38 @@ fn remedy_text(remedy: &Remedy) -> String {
     match remedy {
         Remedy::Advice(text) => text.clone(),
         Remedy::Approve => {
-            "run it in a terminal to be asked, or pass `--yes` for this one run".to_owned()
+            "run it in a terminal to be asked, or approve this run with `--yes`".to_owned()
         }
         Remedy::ApproveInPerson => {
-            "run it in a terminal and decide: `--yes` does not answer this".to_owned()
+            "run it in a terminal to be asked: `--yes` does not approve this".to_owned()
         }
-        Remedy::SetMode(mode) => format!("if you are in that mode, pass `--mode {mode}`"),
-        Remedy::Diagnose => "`prowess doctor` shows what this machine lacks".to_owned(),
+        Remedy::SetMode(mode) => format!("if you are in that mode, add `--mode {mode}`"),
+        Remedy::Diagnose => "`prowess doctor` shows what is missing on this machine".to_owned(),
         Remedy::GiveInput(name) => format!("give `--input {name}=…`"),
         Remedy::GoOnline => "run without `--offline`".to_owned(),
         Remedy::Install(name) => format!("install it with `prowess install {name}`"),
-        Remedy::Update(name) => format!("`prowess update {name}` installs what is there now"),
+        Remedy::Update(name) => format!("`prowess update {name}` installs the current version"),
         Remedy::Uninstall(names) => {
             format!("remove those as well: `prowess remove {names}`")
+        }
+        Remedy::UninstallOrReplace(name) => {
+            format!("`prowess remove {name}` if it is gone for good, or install it from elsewhere")
+        }
+        Remedy::NameSource => {
+            "name a place that has it with `--from`, or configure a registry".to_owned()
+        }
+        Remedy::UpdateLockFile => {
+            "run `prowess agent install` without `--frozen`, and keep the new lock file".to_owned()
+        }
+        Remedy::FindSkills => {
+            "`prowess list` shows the skills here, `prowess search` those of a registry".to_owned()
         }
         Remedy::ListInstalled => "`prowess list` shows the installed skills".to_owned(),
         Remedy::Restore(scope) => {
             let project = if scope == Scope::Project.as_str() { " --project" } else { "" };
-            format!("`prowess install{project}` restores what the lock file says")
+            format!("`prowess install{project}` restores what the lock file lists")
         }
-        Remedy::Check(path) => format!("`prowess check {path}` shows everything that is wrong"),
+        Remedy::Check(path) => format!("`prowess check {path}` shows all problems"),
         Remedy::Fix(path) => {
             format!("correct it first, or try `prowess check --fix {path}`")
         }
@@ -80,6 +92,10 @@ fn remedy_text(remedy: &Remedy) -> String {
         Remedy::AllowExperimental => {
             "install it without a trusted signature with `--allow-experimental`".to_owned()
         }
+        Remedy::AllowExperimentalSkills(names) => format!(
+            "read {} first (`prowess show`, `prowess policy`), then pass `--allow-experimental {names}`",
+            if names.contains(',') { "them" } else { "it" }
+        ),
         Remedy::AllowUnsigned => "allow it with `--allow-unsigned`".to_owned(),
         Remedy::ReplaceOwner => "allow it with `--replace-owner`".to_owned(),
         Remedy::ChooseSkill(name) => format!("choose it with `--skill {}`", quoted(name)),
@@ -105,15 +121,15 @@ fn remedy_text(remedy: &Remedy) -> String {
         ),
         Remedy::ListRuns => "`prowess workflow list` shows the runs".to_owned(),
         Remedy::ResumeRun(run) => format!(
-            "resume it with `prowess workflow resume {run}`, which takes the workflow as it was; after a change of the file start a new run"
+            "resume it with `prowess workflow resume {run}`, which uses the workflow as it was; if you change the file, start a new run"
         ),
         Remedy::NameSkillsFolder => "say where it is with `--skills FOLDER`".to_owned(),
-        Remedy::Explain(code) => format!("`prowess explain {code}` says more"),
+        Remedy::Explain(code) => format!("`prowess explain {code}` explains it"),
         _ => remedy.to_string(),
     }
 }
 
-/// A name as one word of a shell.
+/// Quotes a name for a shell.
 fn quoted(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
     if name.chars().all(is_plain) {
@@ -123,7 +139,7 @@ fn quoted(name: &str) -> String {
     }
 }
 
-/// What else a reference could have meant, and how to name that.
+/// A note about what else a reference could mean, and how to name that.
 pub(crate) fn ambiguity(reference: &Path, located: &Located, places: &Places) -> Option<String> {
     let name = shown(reference);
     let used = match located.installed {

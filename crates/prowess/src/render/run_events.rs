@@ -1,4 +1,4 @@
-//! Shows what happens during a run, as it happens: for people with a sign of life, for programs as lines of JSON.
+//! Prints the events of a run as they arrive: as text with a spinner for people, as lines of JSON for programs.
 
 use std::ops::RangeInclusive;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -7,37 +7,38 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
-use prowess_core::{Decoder, Event, Source, Stream, Thought, wire};
+use prowess_core::{CitedSource, Event, StandardStream, Thought, Utf8Decoder, wire};
 
 use crate::log;
 use crate::terminal::printer::{Channel, Printer, inline, visible_lines};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// What the tool prints or the model says, while it does
+    /// The output of the tool or the answer of the model, as it arrives
     Text,
     /// One JSON object at the end
     Json,
-    /// A JSON object per line for everything that happens
+    /// One JSON object per line for every event
     Events,
 }
 
-/// Shows events in the wanted format, as they come.
-pub(crate) struct Show<'p> {
+/// Prints events in the chosen format as they arrive.
+pub(crate) struct EventPrinter<'p> {
     format: Format,
     printer: &'p mut Printer,
     writer: wire::EventWriter,
-    decoders: [Decoder; 2],
+    decoders: [Utf8Decoder; 2],
     spinner: Option<Spinner>,
-    /// Whether tokens are shown, and whether the last one ended a line.
-    says_tokens: bool,
+    /// Whether tokens are shown.
+    shows_tokens: bool,
+    /// Whether the last token did not end its line.
     in_line: bool,
-    sources: Vec<Source>,
+    sources: Vec<CitedSource>,
 }
 
-impl<'p> Show<'p> {
-    /// Whether nothing that is shown arrives any more.
-    pub(crate) fn is_unread(&self) -> bool {
+impl<'p> EventPrinter<'p> {
+    /// Whether the output can't be written to any more.
+    pub(crate) fn is_closed(&self) -> bool {
         self.printer.is_closed()
     }
 
@@ -47,20 +48,20 @@ impl<'p> Show<'p> {
             printer,
             writer: log::run_id()
                 .map_or_else(wire::EventWriter::default, wire::EventWriter::of_run),
-            decoders: [Decoder::default(), Decoder::default()],
+            decoders: [Utf8Decoder::default(), Utf8Decoder::default()],
             spinner: None,
-            says_tokens: format == Format::Text,
+            shows_tokens: format == Format::Text,
             in_line: false,
             sources: Vec::new(),
         }
     }
 
-    /// Somebody else does something with the answer.
-    pub(crate) fn keep_tokens(&mut self) {
-        self.says_tokens = false;
+    /// Does not print the answer, which goes elsewhere.
+    pub(crate) fn hide_tokens(&mut self) {
+        self.shows_tokens = false;
     }
 
-    /// A sign of life until something is said.
+    /// Shows a spinner until there is output.
     pub(crate) fn wait_for(&mut self, what: &str) {
         if self.format != Format::Events && self.printer.is_watched() {
             self.spinner = Some(Spinner::new(what.to_owned()));
@@ -74,11 +75,11 @@ impl<'p> Show<'p> {
                     self.printer.json_line(&line);
                 }
             }
-            Format::Text | Format::Json => self.talk(event),
+            Format::Text | Format::Json => self.event_for_people(event),
         }
     }
 
-    fn talk(&mut self, event: &Event) {
+    fn event_for_people(&mut self, event: &Event) {
         match event {
             Event::Warning { message } => {
                 self.break_line();
@@ -90,13 +91,13 @@ impl<'p> Show<'p> {
             Event::Output { stream, bytes } if self.format == Format::Text => {
                 self.output(*stream, bytes);
             }
-            // The other kinds are steps of a prompt, which a person sees by what they come to.
+            // The other kinds are steps of a prompt, of which people see the results.
             Event::Thought(Thought { kind: "skill", message: Some(message), .. }) => {
                 self.finish();
                 self.printer.note(message);
             }
-            Event::Token { content } if self.says_tokens => {
-                self.output(Stream::Stdout, content.as_bytes());
+            Event::Token { content } if self.shows_tokens => {
+                self.output(StandardStream::Stdout, content.as_bytes());
                 self.in_line = !content.ends_with('\n');
             }
             Event::Citation { sources } => self.sources.clone_from(sources),
@@ -116,16 +117,16 @@ impl<'p> Show<'p> {
         }
     }
 
-    /// What follows begins in a line of its own.
+    /// Ends the current line, if there is one.
     fn break_line(&mut self) {
         if std::mem::take(&mut self.in_line) {
             self.printer.piece(Channel::Out, b"\n");
         }
     }
 
-    /// Where the answer comes from. The numbers are those that the model was given.
+    /// Prints the sources of the answer, with the numbers that the model was given.
     fn footnotes(&mut self) {
-        let (seen, others): (Vec<Source>, Vec<Source>) =
+        let (seen, others): (Vec<CitedSource>, Vec<CitedSource>) =
             std::mem::take(&mut self.sources).into_iter().partition(|source| source.injected);
         for (at, source) in seen.iter().enumerate() {
             self.printer.say(&format!("[{}] {}", at + 1, place_of(source)));
@@ -135,12 +136,12 @@ impl<'p> Show<'p> {
         }
     }
 
-    fn output(&mut self, stream: Stream, bytes: &[u8]) {
-        // The spinner would stand in the middle of the output.
+    fn output(&mut self, stream: StandardStream, bytes: &[u8]) {
+        // The spinner would be in the middle of the output.
         self.finish();
         let (channel, decoder) = match stream {
-            Stream::Stdout => (Channel::Out, &mut self.decoders[0]),
-            Stream::Stderr => (Channel::Err, &mut self.decoders[1]),
+            StandardStream::Stdout => (Channel::Out, &mut self.decoders[0]),
+            StandardStream::Stderr => (Channel::Err, &mut self.decoders[1]),
         };
         if self.printer.is_terminal(channel) {
             let text = decoder.push(bytes).text;
@@ -150,7 +151,7 @@ impl<'p> Show<'p> {
         }
     }
 
-    /// Takes the sign of life away.
+    /// Clears the spinner.
     pub(crate) fn finish(&mut self) {
         if let Some(spinner) = self.spinner.take() {
             spinner.finish();
@@ -158,34 +159,34 @@ impl<'p> Show<'p> {
     }
 }
 
-/// `page 3`, or `pages 3–4` where it goes on.
+/// `page 3` or `pages 3–4`.
 pub(crate) fn pages(pages: &RangeInclusive<u32>) -> String {
     let (first, last) = pages.clone().into_inner();
     if first == last { format!("page {first}") } else { format!("pages {first}–{last}") }
 }
 
-/// A passage, by what a person finds it with.
-fn place_of(source: &Source) -> String {
+/// The place of a passage: document, pages, bytes.
+fn place_of(source: &CitedSource) -> String {
     let page = source.pages.as_ref().map_or_else(String::new, |it| format!(", {}", pages(it)));
     let (start, end) = (source.range.start, source.range.end);
     format!("{}{page}, bytes {start}–{end}", inline(&source.doc_id))
 }
 
-/// A sign of life on the terminal, until the tool gives one itself.
+/// A spinner on the terminal, until the tool prints something.
 struct Spinner {
     stop: Sender<()>,
     thread: JoinHandle<()>,
 }
 
 impl Spinner {
-    /// A tool that answers earlier needs no sign.
-    const PATIENCE: Duration = Duration::from_millis(300);
+    /// The spinner is shown only after this time.
+    const DELAY: Duration = Duration::from_millis(300);
     const TICK: Duration = Duration::from_millis(100);
 
     fn new(tool: String) -> Self {
         let (stop, stopped) = channel();
         let thread = std::thread::spawn(move || {
-            if stopped.recv_timeout(Self::PATIENCE) != Err(RecvTimeoutError::Timeout) {
+            if stopped.recv_timeout(Self::DELAY) != Err(RecvTimeoutError::Timeout) {
                 return;
             }
             let bar = ProgressBar::new_spinner();
@@ -203,7 +204,7 @@ impl Spinner {
 
     fn finish(self) {
         drop(self.stop);
-        // It only draws; there is nothing to learn from how it ended.
+        // A panic of the thread that draws is of no interest.
         let _ = self.thread.join();
     }
 }

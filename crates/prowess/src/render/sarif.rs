@@ -1,4 +1,4 @@
-//! SARIF 2.1.0, for code-scanning services and editors.
+//! The format `sarif`: SARIF 2.1.0, for code-scanning services and editors.
 
 use prowess_format::diagnostic::{Rule, Severity};
 use prowess_format::span::Position;
@@ -109,7 +109,7 @@ fn artifact(path: &str) -> Value {
     json!({ "uri": uri(path) })
 }
 
-/// A path as a URI reference: relative paths stay relative, everything unusual is percent-encoded (RFC 3986).
+/// A path as a URI reference (RFC 3986): relative paths stay relative, reserved characters are percent-encoded.
 fn uri(path: &str) -> String {
     let mut uri = String::with_capacity(path.len() + 8);
     if path.starts_with('/') {

@@ -1,9 +1,9 @@
-//! What clients make of skills, one line per client with its reasons below.
+//! The verdicts of clients, one line per client with its reasons below.
 
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
-use prowess_format::client::{Outcome, Verdict};
+use prowess_format::client::{ClientOutcome, ClientVerdict};
 use prowess_format::rules;
 use prowess_format::span::Position;
 
@@ -16,9 +16,9 @@ pub(crate) fn render(reports: &[FileReport], colour: bool) -> String {
         for verdict in &report.verdicts {
             let style = match verdict.outcome {
                 _ if !colour => Style::new(),
-                Outcome::Loads => AnsiColor::Green.on_default(),
-                Outcome::LoadsWithoutDescription => AnsiColor::Yellow.on_default(),
-                Outcome::Dropped => AnsiColor::Red.on_default(),
+                ClientOutcome::Loads => AnsiColor::Green.on_default(),
+                ClientOutcome::LoadsWithoutDescription => AnsiColor::Yellow.on_default(),
+                ClientOutcome::Dropped => AnsiColor::Red.on_default(),
             };
             let _ = writeln!(
                 out,
@@ -35,17 +35,17 @@ pub(crate) fn render(reports: &[FileReport], colour: bool) -> String {
     out
 }
 
-/// The bad verdicts as findings, for formats that know nothing else. A verdict is about the whole file, so it stands at
-/// its beginning.
+/// The bad verdicts as findings, for formats that only know findings. They are about the whole file, so their position is
+/// its start.
 pub(crate) fn findings(report: &FileReport) -> Vec<Finding> {
     report.verdicts.iter().filter_map(finding).collect()
 }
 
-fn finding(verdict: &Verdict) -> Option<Finding> {
+fn finding(verdict: &ClientVerdict) -> Option<Finding> {
     let code = match verdict.outcome {
-        Outcome::Loads => return None,
-        Outcome::LoadsWithoutDescription => "hidden-description",
-        Outcome::Dropped => "dropped-by-client",
+        ClientOutcome::Loads => return None,
+        ClientOutcome::LoadsWithoutDescription => "hidden-description",
+        ClientOutcome::Dropped => "dropped-by-client",
     };
     let rule = rules::by_name(code).expect("the rule is in the list of rules");
     let start = Position { line: 1, column: 1 };

@@ -1,16 +1,16 @@
-//! The JSON shape of a skill. Its keys are a promise; the model behind them is free to change.
+//! A skill as JSON. The keys are stable, while the model may change.
 
 use prowess_format::manifest::AgentManifest;
 use prowess_format::skill::{
-    Branch, Hook, HookHandler, Invocation, OpenClaw, Parameter, Question, Quiz, Requirements,
-    Sampling, Skill, SkillDependency, Text, Tool, ToolKind,
+    Hook, HookHandler, Invocation, OpenClaw, OptionalText, Parameter, Quiz, QuizBranch,
+    QuizQuestion, Requirements, Sampling, Skill, SkillDependency, Tool, ToolKind,
 };
 use prowess_format::span::{LineIndex, Spanned};
 use serde_json::{Map, Value, json};
 
 use crate::skill::check_report::MANIFEST;
 
-/// Where a skill was read from, for the parts of its shape that the model does not hold.
+/// The source of a skill, for the keys that the model does not contain.
 pub(crate) struct Origin<'o> {
     /// The path as shown.
     pub(crate) path: &'o str,
@@ -18,13 +18,13 @@ pub(crate) struct Origin<'o> {
     pub(crate) file_name: &'o str,
     /// The whole text.
     pub(crate) text: &'o str,
-    /// The directory's name, for skills that declare no name (R3).
+    /// The name of the directory, for skills that declare no name (R3).
     pub(crate) directory_name: Option<&'o str>,
     /// Files under `scripts/`, `references/` and `assets/`.
     pub(crate) resources: &'o [String],
 }
 
-/// A skill as JSON: absent is null or an empty list, never a missing key.
+/// A skill as JSON: what is absent is null or an empty list, never a missing key.
 pub(crate) fn skill(skill: &Skill, origin: &Origin<'_>) -> Value {
     let lines = LineIndex::new(origin.text);
     let tools: Vec<Value> =
@@ -94,7 +94,7 @@ pub(crate) fn skill(skill: &Skill, origin: &Origin<'_>) -> Value {
     entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>().into()
 }
 
-fn text(text: &Text) -> Option<&str> {
+fn text(text: &OptionalText) -> Option<&str> {
     text.as_ref().map(|text| text.as_str())
 }
 
@@ -110,7 +110,7 @@ fn object(entries: &[(String, Value)]) -> Value {
     Value::Object(entries.iter().cloned().collect::<Map<_, _>>())
 }
 
-/// R14: text is an alias, a map is sampling settings; a file can say only one of the two.
+/// The field `model`: an alias or sampling settings, of which a file can declare only one (R14).
 fn model(skill: &Skill) -> Value {
     match (&skill.model_alias, &skill.sampling) {
         (Some(alias), _) => json!(alias.value),
@@ -183,7 +183,7 @@ fn dependencies(skills: &[SkillDependency]) -> Vec<Value> {
     skills.iter().map(dependency).collect()
 }
 
-/// An agent manifest (GAIA §9).
+/// An agent manifest as JSON (GAIA §9).
 pub(crate) fn manifest(manifest: &AgentManifest, origin: &Origin<'_>) -> Value {
     let lines = LineIndex::new(origin.text);
     let tools: Vec<Value> = manifest.tools.iter().map(|one| tool(one, origin, &lines)).collect();
@@ -232,7 +232,7 @@ fn invocation(invocation: &Invocation) -> Value {
     })
 }
 
-/// Hooks by event, in the shape that front matter gives them; null when there are none.
+/// Hooks by event, in the shape of the front matter; null if there are none.
 fn hooks(hooks: &[Hook]) -> Value {
     if hooks.is_empty() {
         return Value::Null;
@@ -272,7 +272,7 @@ fn quiz(quiz: &Quiz) -> Value {
     })
 }
 
-fn question(question: &Question) -> Value {
+fn question(question: &QuizQuestion) -> Value {
     let options: Vec<Value> = question
         .options
         .iter()
@@ -287,7 +287,7 @@ fn question(question: &Question) -> Value {
     })
 }
 
-fn branch(branch: &Branch) -> Value {
+fn branch(branch: &QuizBranch) -> Value {
     json!({
         "goto": text(&branch.goto),
         "load_skill": text(&branch.load_skill),

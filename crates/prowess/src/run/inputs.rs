@@ -16,11 +16,11 @@ use serde_json::{Map, Value};
 use crate::error::{Error, ErrorKind};
 use crate::skill::skill_ref;
 
-/// The options that every verb with inputs has.
+/// The options of every verb that takes inputs.
 #[derive(Args)]
 pub(crate) struct InputOptions {
-    /// A value by name; `NAME=@FILE` reads it from a file, `NAME=@@…` begins
-    /// with an `@`
+    /// A value by name; `NAME=@FILE` reads it from a file, `NAME=@@…` starts with
+    /// a literal `@`
     #[arg(long = "input", value_name = "NAME=VALUE")]
     pub(crate) inputs: Vec<String>,
     /// All values as a JSON object, from the argument, a file or standard input
@@ -43,19 +43,19 @@ pub(crate) fn values(
             return Err(Error::usage(format!("`--input {input}` has no `=`"))
                 .hint("write `--input NAME=VALUE`"));
         };
-        // The last one would win, and nobody would know that the first was there.
+        // Otherwise the last one would win silently.
         let of_name = |other: &&String| other.split_once('=').is_some_and(|(it, _)| it == name);
         if let Some(earlier) = options.inputs[..number].iter().find(of_name) {
             return Err(Error::usage(format!(
                 "`{name}` has two values: `--input {earlier}` and `--input {input}`"
             ))
-            .hint("give one of them; for a list write `--inputs` with JSON"));
+            .hint("give only one of them; for a list use `--inputs` with JSON"));
         }
         if of_object.iter().any(|given| given == name) {
             return Err(Error::usage(format!(
                 "`{name}` has two values: `--input {input}` and one in `--inputs`"
             ))
-            .hint("give one of them"));
+            .hint("give only one of them"));
         }
         let text = match text.strip_prefix('@') {
             Some(literal) if literal.starts_with('@') => literal.to_owned(),
@@ -67,16 +67,17 @@ pub(crate) fn values(
             .find(|parameter| *parameter.name == name)
             .map_or("string", |parameter| parameter.kind.as_str());
         let value = parse_input(&text, kind).map_err(|error| {
-            Error::usage(format!("the value of `{name}` is wrong: {error}"))
-                .hint(format!("give it another one: `--input {name}=…`"))
+            Error::usage(format!("the value of `{name}` is invalid: {error}"))
+                .hint(format!("give another value: `--input {name}=…`"))
         })?;
         values.insert(name.to_owned(), value);
     }
     Ok(values)
 }
 
-/// Refuses names that a prompt does not declare, as tools and workflows do. Where something is missing too, that is told
-/// together with it.
+/// Refuses inputs that a prompt does not declare, as tools and workflows do.
+///
+/// If a required input is missing as well, the engine reports both together.
 pub(crate) fn refuse_unknown(
     values: &Map<String, Value>,
     declared: &[Parameter],
@@ -97,30 +98,30 @@ pub(crate) fn refuse_unknown(
     })
 }
 
-/// The keys of an object, as far as one stands there twice.
-struct Keys {
-    twice: Option<String>,
+/// The first key of an object that occurs twice.
+struct DuplicateKey {
+    key: Option<String>,
 }
 
-impl<'de> Deserialize<'de> for Keys {
+impl<'de> Deserialize<'de> for DuplicateKey {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
         struct Reader;
 
         impl<'de> Visitor<'de> for Reader {
-            type Value = Keys;
+            type Value = DuplicateKey;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Keys, A::Error> {
-                let (mut seen, mut twice) = (BTreeSet::new(), None);
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<DuplicateKey, A::Error> {
+                let (mut seen, mut duplicate) = (BTreeSet::new(), None);
                 while let Some((key, IgnoredAny)) = map.next_entry::<String, IgnoredAny>()? {
                     if !seen.insert(key.clone()) {
-                        twice.get_or_insert(key);
+                        duplicate.get_or_insert(key);
                     }
                 }
-                Ok(Keys { twice })
+                Ok(DuplicateKey { key: duplicate })
             }
         }
 
@@ -136,14 +137,14 @@ fn object_values(object: &str) -> Result<Map<String, Value>, Error> {
     };
     match serde_json::from_str(&text) {
         Ok(Value::Object(values)) => match serde_json::from_str(&text) {
-            // The last one would win, and nobody would know that the first was there.
-            Ok(Keys { twice: Some(name) }) => {
+            // Otherwise the last one would win silently.
+            Ok(DuplicateKey { key: Some(name) }) => {
                 Err(Error::usage(format!("`{name}` has two values in {place}"))
-                    .hint("give one of them"))
+                    .hint("give only one of them"))
             }
             _ => Ok(values),
         },
-        Ok(_) => Err(Error::usage(format!("{place} holds JSON, but not an object"))
+        Ok(_) => Err(Error::usage(format!("{place} is JSON, but not an object"))
             .hint("write an object with a key for each input, such as `{\"topic\": \"tea\"}`")),
         Err(error) => Err(Error::usage(format!("{place} is not JSON: {error}"))
             .hint("write an object with a key for each input, such as `{\"topic\": \"tea\"}`")),
@@ -151,16 +152,17 @@ fn object_values(object: &str) -> Result<Map<String, Value>, Error> {
 }
 
 fn file_text(path: &Path) -> Result<String, Error> {
-    let bytes = skill_ref::read(path).map_err(|source| wrong(Error::io("read", path, &source)))?;
-    skill_ref::within_bounds(&bytes, &skill_ref::shown(path)).map_err(wrong)?;
+    let bytes =
+        skill_ref::read(path).map_err(|source| as_usage(Error::io("read", path, &source)))?;
+    skill_ref::within_bounds(&bytes, &skill_ref::shown(path)).map_err(as_usage)?;
     String::from_utf8(bytes).map_err(|_| {
         Error::usage(format!("`{}` is not UTF-8", skill_ref::shown(path)))
             .hint("an input is text: save the file as UTF-8")
     })
 }
 
-/// A file that is no value is a wrong argument, and no failure of what was asked for.
-fn wrong(error: Error) -> Error {
+/// Turns a failure into a wrong argument: the file was given as a value.
+fn as_usage(error: Error) -> Error {
     let kind = match error.kind {
         ErrorKind::Failed => ErrorKind::Usage,
         kind => kind,

@@ -1,4 +1,4 @@
-//! Runs of tools and prompts as verbs start them.
+//! Runs of tools and prompts, as the verbs start them.
 
 pub(crate) mod inputs;
 pub(crate) mod prompt_run;

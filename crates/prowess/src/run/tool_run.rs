@@ -1,11 +1,11 @@
-//! What the verbs about running share: a skill on this machine, and the machine.
+//! Shared by the verbs that run tools: loading a skill, errors of runs, signals.
 
 use std::sync::Arc;
 #[cfg(unix)]
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use prowess_engine::{Cancel, LoadedSkill, RunError};
+use prowess_engine::{CancellationToken, LoadedSkill, RunError};
 use prowess_format::dialect::Dialect;
 use prowess_policy::Mode;
 
@@ -16,14 +16,14 @@ use crate::skill::check_report;
 use crate::skill::skill_ref::Loaded;
 use crate::terminal::printer::Printer;
 
-/// What the system sends to a program that writes where nobody reads.
+/// The signal for a write to a closed pipe.
 pub(crate) const SIGPIPE: i32 = 13;
-/// The code of a run that was refused.
+/// The exit code of a run that was refused.
 pub(crate) const REFUSED: u8 = 125;
 
-/// Reads a skill; one with errors is refused, because nobody can say what it would do. `done` is what the verb does with
-/// a skill, such as "run".
-pub(crate) fn sound(
+/// Loads a skill and refuses one with errors, whose findings are printed. `done` is what the verb does with a skill, such
+/// as "run".
+pub(crate) fn load_without_errors(
     loaded: &Loaded,
     dialect: Option<&'static Dialect>,
     done: &str,
@@ -31,7 +31,7 @@ pub(crate) fn sound(
 ) -> Result<Arc<LoadedSkill>, Error> {
     if loaded.path == std::path::Path::new("-") {
         return Err(Error::usage("a skill from standard input can't be run")
-            .hint("save it in a folder of its own and name that"));
+            .hint("save it in a folder of its own and run that"));
     }
     match session::library()?.load(loaded, dialect) {
         Err(problem) if problem.code == "invalid-skill" => {
@@ -44,29 +44,33 @@ pub(crate) fn sound(
     }
 }
 
-/// A mode as a person types it.
+pub(crate) use self::load_without_errors as sound;
+
+/// Parses a mode from the command line.
 pub(crate) fn parse_mode(text: &str) -> Result<Mode, String> {
     text.parse().map_err(|error: prowess_policy::ModeError| error.to_string())
 }
 
-/// A run that was refused.
+/// The error of a run that was refused.
 pub(crate) fn refused(message: impl Into<String>) -> Error {
     Error { kind: ErrorKind::NotRun(REFUSED), ..Error::failed(message) }
 }
 
-/// A run that did not start, as an error with its code and its next steps.
+/// The error of a run that did not start, with its exit code and hints.
 pub(crate) fn not_run(error: &RunError) -> Error {
     let code = u8::try_from(error.exit_code()).unwrap_or(REFUSED);
     let failed = Error { kind: ErrorKind::NotRun(code), ..Error::failed(error.to_string()) };
     hints(&error.remedies()).into_iter().fold(failed, Error::hint)
 }
 
-/// Ctrl-C and its relatives end the tool first: SIGTERM, then SIGKILL (GIB §5.3). A second one is SIGKILL at once, and what
-/// the tool has left is still looked at; only a third ends this program too.
+/// Cancels the run on SIGINT, SIGTERM or SIGHUP: SIGTERM, then SIGKILL (GIB §5.3).
+///
+/// A second signal sends SIGKILL at once, and the check of what the tool has left behind still runs. A third ends this
+/// process.
 #[cfg(unix)]
-pub(crate) fn listen_for_signals(cancel: &Cancel) {
+pub(crate) fn listen_for_signals(cancel: &CancellationToken) {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    // Without a handler a signal ends this process, and the sandbox with it: no worse than that.
+    // Without a handler a signal ends this process, and the sandbox with it.
     let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]) else {
         return;
     };
@@ -83,9 +87,9 @@ pub(crate) fn listen_for_signals(cancel: &Cancel) {
 }
 
 #[cfg(not(unix))]
-pub(crate) fn listen_for_signals(_cancel: &Cancel) {}
+pub(crate) fn listen_for_signals(_cancel: &CancellationToken) {}
 
-/// A wish to stop what can be stopped between two steps. The first signal asks for it, a second one ends the process.
+/// A request to stop between two steps: set by the first signal, while a second one ends the process.
 pub(crate) struct Interrupt {
     signal: Arc<AtomicUsize>,
 }
@@ -97,7 +101,7 @@ impl Interrupt {
         let signal = Arc::new(AtomicUsize::new(0));
         let again = Arc::new(AtomicBool::new(false));
         for number in [SIGINT, SIGTERM, SIGHUP] {
-            // Without a handler a signal ends this process, as it always did.
+            // Without a handler a signal ends this process by default.
             let known = usize::try_from(number).unwrap_or_default();
             let _ = signal_hook::flag::register_conditional_shutdown(
                 number,
@@ -115,7 +119,7 @@ impl Interrupt {
         Self { signal: Arc::new(AtomicUsize::new(0)) }
     }
 
-    /// The signal that asked for it.
+    /// The signal that arrived, if any.
     pub(crate) fn signal(&self) -> Option<u8> {
         u8::try_from(self.signal.load(Ordering::SeqCst)).ok().filter(|number| *number > 0)
     }

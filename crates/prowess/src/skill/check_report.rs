@@ -1,4 +1,4 @@
-//! One file to one report: what the rules found, with lines and columns, and nothing that nobody will read.
+//! Checks one file and builds its report: the findings with lines and columns.
 
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -6,13 +6,13 @@ use std::path::Path;
 
 use prowess_engine::DirectoryFiles;
 use prowess_format::binary::not_text;
-use prowess_format::client::{self, Client, Verdict};
+use prowess_format::client::{self, Client, ClientVerdict};
 use prowess_format::diagnostic::{Diagnostic, Findings, Fix, Rule, Severity};
 use prowess_format::dialect::Dialect;
 use prowess_format::document::{Form, decode};
 use prowess_format::manifest::{self, AgentManifest, CheckedManifest};
 use prowess_format::rules::{self, SkillFiles, SkillLocation};
-use prowess_format::skill::{Kind, Text};
+use prowess_format::skill::{OptionalText, SkillKind};
 use prowess_format::span::{LineIndex, Position, Span};
 use prowess_format::{Checked, ReadOptions, check_bytes};
 use serde_json::Value;
@@ -22,20 +22,20 @@ use crate::render::{full, json};
 use crate::skill::skill_ref::{self, Loaded};
 use crate::terminal::printer::Printer;
 
-/// What a check looks for, and what its reader wants to see.
+/// The options of a check: what is checked and what is reported.
 #[derive(Clone, Copy)]
 pub(crate) struct CheckOptions<'o> {
-    /// The dialect, where the user named one.
+    /// The dialect, if the user named one.
     pub(crate) dialect: Option<&'static Dialect>,
-    /// Whether the strict severities count.
+    /// Whether the strict severities apply.
     pub(crate) strict: bool,
-    /// Findings below this level are left out.
+    /// The lowest severity that is reported.
     pub(crate) least: Severity,
     /// Whether files without findings are reported too.
     pub(crate) clean_files: bool,
     /// Whether findings come with their source line.
     pub(crate) excerpts: bool,
-    /// The clients whose verdict is wanted.
+    /// The clients to report a verdict for.
     pub(crate) clients: &'o [&'static Client],
 }
 
@@ -43,19 +43,19 @@ pub(crate) struct CheckOptions<'o> {
 pub(crate) struct Source<'s> {
     /// Where it was read from.
     pub(crate) path: &'s Path,
-    /// What kind of text it is.
+    /// The kind of text: Markdown, JSON or YAML.
     pub(crate) form: Form,
-    /// What it holds.
+    /// Its content.
     pub(crate) bytes: &'s [u8],
     /// The skill's directory.
     pub(crate) directory: Option<&'s Path>,
-    /// The name that the directory will have, where that is not the one it has now.
+    /// The name that the directory will have, if it differs from the current one.
     pub(crate) directory_name: Option<&'s str>,
 }
 
 impl Source<'_> {
-    /// The name of the directory that the skill's must match (R4). It makes no difference whether the user named the
-    /// directory or the SKILL.md in it; a text, and a file with a name of its own, have no directory.
+    /// The directory name that the skill's name must match (R4). It is the same whether the user named the directory or the
+    /// SKILL.md in it; standard input and files with other names have none.
     pub(crate) fn directory_name(&self) -> Option<Cow<'_, str>> {
         let given = self.directory_name.map(Cow::Borrowed);
         given.or_else(|| self.directory.and_then(skill_ref::directory_name))
@@ -74,45 +74,45 @@ impl<'l> From<&'l Loaded> for Source<'l> {
     }
 }
 
-/// What was found in one file.
+/// The report about one file.
 #[derive(Debug)]
 pub(crate) struct FileReport {
-    /// The path, for people.
+    /// The path as shown.
     pub(crate) path: String,
-    /// Its size.
+    /// The size of the file.
     pub(crate) bytes: usize,
     /// The main dialect.
     pub(crate) dialect: &'static str,
     /// All layers.
     pub(crate) layers: Vec<&'static str>,
-    /// What it is: the word of its kind, or `agent`.
+    /// The kind of skill, `agent` or `workflow`.
     pub(crate) kind: &'static str,
     /// Whether it has front matter; prose has none.
     pub(crate) structured: bool,
-    /// Its name; the directory's where it declares none (R3).
+    /// The name; that of the directory if it declares none (R3).
     pub(crate) name: Option<String>,
-    /// Its declared version.
+    /// The declared version.
     pub(crate) version: Option<String>,
-    /// What is wrong, in the order of places.
+    /// The findings, sorted by position.
     pub(crate) findings: Vec<Finding>,
-    /// What clients make of it, in the order in which the user named them.
-    pub(crate) verdicts: Vec<Verdict>,
+    /// The verdicts of clients, in the order in which the user named them.
+    pub(crate) verdicts: Vec<ClientVerdict>,
 }
 
-/// One finding with its place.
+/// One finding with its position.
 #[derive(Debug)]
 pub(crate) struct Finding {
     /// The rule.
     pub(crate) rule: &'static Rule,
-    /// The severity that counts.
+    /// The severity, with `--strict` taken into account.
     pub(crate) severity: Severity,
     /// What is wrong.
     pub(crate) message: String,
-    /// What to do.
+    /// What to do about it.
     pub(crate) help: Option<String>,
     /// A change that resolves it.
     pub(crate) fix: Option<Fix>,
-    /// Another file of the skill.
+    /// The file, if it is not the main file of the skill.
     pub(crate) file: Option<String>,
     /// Where it starts.
     pub(crate) start: Position,
@@ -124,20 +124,20 @@ pub(crate) struct Finding {
     pub(crate) excerpt: Option<Excerpt>,
 }
 
-/// What a check of one file gives.
+/// The result of checking one file.
 #[derive(Debug, Default)]
 pub(crate) struct Examined {
-    /// The report, where there is anything to report.
+    /// The report, if there is anything to report.
     pub(crate) report: Option<FileReport>,
     /// How many findings are errors.
     pub(crate) errors: usize,
     /// How many findings are warnings.
     pub(crate) warnings: usize,
-    /// A key that two skills of one folder share when their names do.
+    /// A hash of folder and name: equal for two skills of one folder with the same name.
     pub(crate) name_key: Option<u64>,
 }
 
-/// Checks one file. `rival` is the path of another skill in the same folder that has its name.
+/// Checks one file. `rival` is the path of another skill in the same folder with the same name.
 pub(crate) fn examine(
     source: &Source<'_>,
     options: &CheckOptions<'_>,
@@ -189,13 +189,13 @@ fn is_manifest(source: &Source<'_>) -> bool {
     source.form == Form::Yaml
 }
 
-/// Checks an agent manifest (GAIA §9), which is no skill and has no dialect of its own.
+/// Checks an agent manifest (GAIA §9), which is not a skill and has no dialect.
 fn examine_manifest(source: &Source<'_>, options: &CheckOptions<'_>) -> Examined {
     let (text, checked) = read_manifest(source.bytes);
     examine_agent(source.path, &text, &checked.manifest, checked.diagnostics, options)
 }
 
-/// Reads an agent manifest: its text, and what is in it.
+/// Reads an agent manifest; returns its text and the checked manifest.
 pub(crate) fn read_manifest(bytes: &[u8]) -> (String, CheckedManifest) {
     let mut decoding = Findings::default();
     let text = decode(bytes, &mut decoding).into_owned();
@@ -207,7 +207,7 @@ pub(crate) fn read_manifest(bytes: &[u8]) -> (String, CheckedManifest) {
     (text, checked)
 }
 
-/// What was found out about an agent manifest, as a report like that of a skill.
+/// The findings about an agent manifest, as a report like that of a skill.
 pub(crate) fn examine_agent(
     path: &Path,
     text: &str,
@@ -217,7 +217,7 @@ pub(crate) fn examine_agent(
 ) -> Examined {
     let mut examined = count(&diagnostics, options);
     if is_reported(&diagnostics, options) {
-        let value = |text: &Text| text.as_ref().map(|text| text.value.clone());
+        let value = |text: &OptionalText| text.as_ref().map(|text| text.value.clone());
         examined.report = Some(FileReport {
             path: shown_path(path),
             bytes: text.len(),
@@ -234,7 +234,7 @@ pub(crate) fn examine_agent(
     examined
 }
 
-/// What a check of a workflow has found, as a report like that of a skill.
+/// The findings about a workflow, as a report like that of a skill.
 pub(crate) fn examine_workflow(
     path: &Path,
     text: &str,
@@ -258,9 +258,9 @@ pub(crate) fn examine_workflow(
     examined
 }
 
-/// What a workflow is called where a skill has its dialect.
+/// The dialect of a workflow in reports.
 const WORKFLOW: &str = "workflow";
-/// What an agent manifest is called where a skill has its dialect.
+/// The dialect of an agent manifest in reports.
 pub(crate) const MANIFEST: &str = "agent-manifest";
 
 fn shown_path(path: &Path) -> String {
@@ -277,7 +277,7 @@ fn report(
     let declared = skill.name_text().map(str::to_owned);
     let directory_name = source.directory_name();
     let name = declared.or_else(|| {
-        directory_name.clone().filter(|_| skill.kind != Kind::Prose).map(Cow::into_owned)
+        directory_name.clone().filter(|_| skill.kind != SkillKind::Prose).map(Cow::into_owned)
     });
     let file_name = source.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let file_name = if file_name == "-" { "SKILL.md" } else { file_name };
@@ -291,7 +291,7 @@ fn report(
         dialect: skill.dialect.id,
         layers: skill.layers.iter().map(|layer| layer.id).collect(),
         kind: skill.kind.as_str(),
-        structured: skill.kind != Kind::Prose,
+        structured: skill.kind != SkillKind::Prose,
         name,
         version: skill.version.as_ref().map(|version| version.value.clone()),
         verdicts,
@@ -312,7 +312,7 @@ fn findings(
     }
     let text = up_to_last(text, &diagnostics);
     let lines = LineIndex::new(text);
-    // Findings in other files stand together, so remembering the last file is enough.
+    // Findings in other files are grouped, so caching the last file is enough.
     let mut other: Option<(String, String, LineIndex)> = None;
     diagnostics
         .into_iter()
@@ -331,7 +331,7 @@ fn findings(
         .collect()
 }
 
-/// The text up to the last line that a finding mentions: most findings are in the front matter, and bodies are long.
+/// The text up to the last line with a finding: most findings are in the front matter, and bodies are long.
 fn up_to_last<'t>(text: &'t str, diagnostics: &[Diagnostic]) -> &'t str {
     let own = diagnostics.iter().filter(|diagnostic| diagnostic.file.is_none());
     let last = own
@@ -374,14 +374,14 @@ fn finding(
     }
 }
 
-/// AFL §4, rule 6: names are unique ignoring case, among the skills of one folder.
+/// A key for finding duplicate names: names are unique among the skills of one folder, ignoring case (AFL §4, rule 6).
 fn name_key(source: &Source<'_>, checked: &Checked<'_>) -> Option<u64> {
     if source.form == Form::Yaml {
         return None;
     }
     let name = checked.skill.name_text()?;
     let parent = source.path.parent()?;
-    // A tool pack `x.tool.json` is a file of its folder; every other skill is a folder of it.
+    // A tool pack `x.tool.json` is a file in the folder; every other skill is a subfolder.
     let folder = if source.directory.is_some() { parent.parent()? } else { parent };
     let mut hasher = DefaultHasher::new();
     folder.as_os_str().hash(&mut hasher);
@@ -395,10 +395,10 @@ fn not_unique(checked: &Checked<'_>, rival: &str) -> Diagnostic {
     let span = name.map_or(checked.document.opening, |name| name.span);
     let text = name.map_or("", |name| name.as_str());
     rule.at(span, format!("the name `{text}` is taken by `{rival}`"))
-        .help("give each skill of a folder a name of its own")
+        .help("give each skill in a folder its own name")
 }
 
-/// Shows the findings of a file that another verb can't use, on stderr, and gives them for programs.
+/// Prints the findings of a file that a verb can't use to stderr, and returns them as JSON.
 pub(crate) fn print_problems(
     loaded: &Loaded,
     dialect: Option<&'static Dialect>,

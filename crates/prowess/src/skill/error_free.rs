@@ -1,4 +1,4 @@
-//! A skill that a verb makes something of: it is read, and refused when it has errors.
+//! Skills for verbs that need one without errors, such as `convert`.
 
 use std::borrow::Cow;
 
@@ -13,20 +13,23 @@ use crate::skill::check_report;
 use crate::skill::skill_ref::Loaded;
 use crate::terminal::printer::Printer;
 
-/// Reads a file and hands it on, unless it has errors; then they are printed. `done` is what the verb does with a
-/// skill, such as "converted".
-pub(crate) fn sound<T>(
+/// Checks a file and passes it to `make`; if it has errors, they are printed and it is refused.
+///
+/// `done` is what the verb does with a skill, such as "converted".
+pub(crate) fn with_checked<T>(
     loaded: &Loaded,
     dialect: Option<&'static Dialect>,
     done: &str,
     printer: &mut Printer,
     make: impl FnOnce(&Checked<'_>) -> T,
 ) -> Result<T, Error> {
-    all_sound(std::slice::from_ref(loaded), dialect, done, printer, |checked| make(&checked[0]))
+    with_all_checked(std::slice::from_ref(loaded), dialect, done, printer, |checked| {
+        make(&checked[0])
+    })
 }
 
-/// The same for files that belong together: one with errors stops them all.
-pub(crate) fn all_sound<T>(
+/// Checks files that belong together and passes them to `make`; one with errors stops them all.
+pub(crate) fn with_all_checked<T>(
     loaded: &[Loaded],
     dialect: Option<&'static Dialect>,
     done: &str,
@@ -38,7 +41,7 @@ pub(crate) fn all_sound<T>(
     let mut texts: Vec<Cow<'_, str>> = loaded.iter().map(|_| Cow::Borrowed("")).collect();
     let mut checked = Vec::with_capacity(loaded.len());
     for ((loaded, files), text) in loaded.iter().zip(&files).zip(&mut texts) {
-        // The result gets a directory of its own, so it does not matter what this one is called.
+        // The result gets a folder of its own, so the name of this one does not matter.
         let place = SkillLocation {
             directory: None,
             files: files.as_ref().map(|files| files as &dyn SkillFiles),

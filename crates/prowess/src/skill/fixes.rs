@@ -1,11 +1,11 @@
-//! Applies safe fixes to a file and leaves every other byte alone.
+//! Applies safe fixes to a file without changing any other byte.
 
 use std::fs;
 use std::path::Path;
 
 use prowess_engine::DirectoryFiles;
-use prowess_files::whole;
-use prowess_format::diagnostic::{Diagnostic, Edit, Safety, Severity, apply_edits};
+use prowess_files::atomic;
+use prowess_format::diagnostic::{Diagnostic, Edit, FixSafety, Severity, apply_edits};
 use prowess_format::dialect::Dialect;
 use prowess_format::document::Form;
 use prowess_format::manifest;
@@ -17,18 +17,18 @@ use crate::skill::check_report::Source;
 use crate::skill::skill_ref;
 use crate::skill::skill_writer;
 
-/// A fix may uncover another; this often the file is looked at again.
+/// The most rounds of fixes: one fix may uncover another problem.
 const ROUNDS: usize = 8;
 
 /// A file after its fixes.
 pub(crate) struct Fixed {
     /// How many problems were fixed.
     pub(crate) problems: usize,
-    /// What the file holds now.
+    /// The new content of the file.
     pub(crate) text: String,
 }
 
-/// Applies what is safe and writes the file; `None` when there was nothing to do.
+/// Applies the safe fixes and writes the file; `None` if there are none.
 pub(crate) fn fix(
     source: &Source<'_>,
     dialect: Option<&'static Dialect>,
@@ -41,21 +41,21 @@ pub(crate) fn fix(
         directory: directory_name.as_deref(),
         files: files.as_ref().map(|files| files as &dyn SkillFiles),
     };
-    let look = |text: &str| match source.form {
+    let check_text = |text: &str| match source.form {
         Form::Yaml => manifest::check(text).diagnostics,
         form => check(text, ReadOptions { form, dialect, place }).diagnostics,
     };
     let mut text = original.to_owned();
     let mut problems = 0;
-    let mut found = look(&text);
+    let mut found = check_text(&text);
     for _ in 0..ROUNDS {
         let (edits, count) = choose(&found);
         if count == 0 {
             break;
         }
         let candidate = apply_edits(&text, &edits);
-        let after = look(&candidate);
-        // A fix that makes things worse is a mistake of ours, and the author keeps the file.
+        let after = check_text(&candidate);
+        // A fix that adds errors is a bug of ours; the file stays as it is.
         if candidate == text || errors(&after) > errors(&found) {
             break;
         }
@@ -80,12 +80,12 @@ fn errors(diagnostics: &[Diagnostic]) -> usize {
     diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count()
 }
 
-/// The edits of safe fixes, each fix whole or not at all: a fix that touches another waits for the next round.
+/// The edits of the safe fixes that don't overlap; a fix that overlaps another waits for the next round.
 fn choose(diagnostics: &[Diagnostic]) -> (Vec<Edit>, usize) {
     let mut chosen: Vec<Edit> = Vec::new();
     let mut count = 0;
     for diagnostic in diagnostics {
-        let Some(fix) = diagnostic.fix.as_ref().filter(|fix| fix.safety == Safety::Safe) else {
+        let Some(fix) = diagnostic.fix.as_ref().filter(|fix| fix.safety == FixSafety::Safe) else {
             continue;
         };
         if diagnostic.file.is_some() {
@@ -106,7 +106,7 @@ fn choose(diagnostics: &[Diagnostic]) -> (Vec<Edit>, usize) {
     (chosen, count)
 }
 
-/// Replaces a file's content at one stroke, its permissions kept: readers see the old text or the new, never half of one.
+/// Replaces a file's content atomically and keeps its permissions.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let failed = |source: std::io::Error| Error::io("write", path, &source);
     let permissions = fs::metadata(path).map_err(failed)?.permissions();
@@ -115,5 +115,5 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), Error> {
         return Err(Error::failed(format!("cannot write `{shown}`: it is read-only"))
             .hint(format!("make it writable with `chmod u+w {shown}`")));
     }
-    whole::write(path, bytes, skill_writer::ORDINARY).map_err(failed)
+    atomic::write(path, bytes, skill_writer::ORDINARY).map_err(failed)
 }

@@ -1,4 +1,4 @@
-//! Skills as verbs take them: references, checks, fixes, and files that are written.
+//! Skills as arguments of verbs: references, checks, fixes, and writing their files.
 
 pub(crate) mod check_report;
 pub(crate) mod error_free;

@@ -1,30 +1,32 @@
-//! Where a skill comes from, as far as a file tells, and what is said about it before it is shown.
+//! The warning before a prose skill from an untrusted source is shown.
 
 use std::path::Path;
 
-use prowess_format::skill::{Kind, Skill};
+use prowess_format::skill::{Skill, SkillKind};
 
 use crate::skill::skill_ref::Loaded;
 use crate::terminal::printer::Printer;
 
-/// What browsers and `curl --xattr` write down with a file from the internet.
+/// The extended attribute that browsers and `curl --xattr` set on downloaded files.
 #[cfg(target_os = "linux")]
 const DOWNLOADED_FROM: &str = "user.xdg.origin.url";
 
-/// SRT §9: a prose skill is nothing but instructions, and whoever reads it may follow them. One from an untrusted source
-/// is shown with a warning before it. Everything else has permissions, which say what it can do.
+/// Warns before a prose skill from an untrusted source is shown (SRT §9).
+///
+/// It consists of instructions only, and an agent that reads them may follow them. Other skills have permissions, which
+/// limit what they can do.
 pub(crate) fn warn_of_prose(skill: &Skill, loaded: &Loaded, printer: &mut Printer) {
-    if skill.kind != Kind::Prose {
+    if skill.kind != SkillKind::Prose {
         return;
     }
     if let Some(source) = untrusted(&loaded.path) {
         printer.warning(&format!(
-            "this text comes from {source}, and nobody vouches for it: it may tell an agent to do harm, so read it before one does"
+            "this text comes from {source}, which is not trusted: it may instruct an agent to do harm, so read it before you give it to one"
         ));
     }
 }
 
-/// The source of a file that is not the user's own.
+/// The source of a file, if it is not the user's own.
 fn untrusted(path: &Path) -> Option<String> {
     if path == Path::new("-") {
         return Some("standard input".to_owned());
@@ -39,7 +41,7 @@ fn downloaded_from(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&buffer[..length]).into_owned())
 }
 
-/// Not told there.
+/// Other systems have no such attribute.
 #[cfg(not(target_os = "linux"))]
 fn downloaded_from(_path: &Path) -> Option<String> {
     None

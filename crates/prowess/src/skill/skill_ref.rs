@@ -1,4 +1,4 @@
-//! From what the user names to bytes: a file, a directory that holds a skill, or standard input.
+//! Resolves what the user names to the bytes of a skill: a file, a folder, an installed skill or standard input.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -17,15 +17,15 @@ use crate::render::problem_text;
 use crate::session;
 use crate::terminal::printer::Printer;
 
-/// What is read of a list of paths: enough for millions.
+/// The most bytes of a list of paths: enough for millions.
 const MOST_LIST_BYTES: u64 = 256 << 20;
-/// What standard input is called in results.
+/// The name of standard input in results.
 pub(crate) const STDIN: &str = "<stdin>";
 
 /// A skill's main file, in memory.
 pub(crate) type Loaded = SkillFile;
 
-/// Finds what the user named, a path or an installed skill, and reads its main file.
+/// Finds a path or an installed skill, and reads its main file.
 pub(crate) fn load(reference: &Path, printer: &mut Printer) -> Result<Loaded, Error> {
     locate(reference, Tools::NotNamed, printer).map(|(loaded, _)| loaded)
 }
@@ -37,7 +37,7 @@ pub(crate) enum Tools {
     NotNamed,
 }
 
-/// Finds a skill and, where one may be named, the tool. If the reference could mean something else too, a note says so.
+/// Finds a skill and, if allowed, the name of a tool. If the reference is ambiguous, a note says so.
 pub(crate) fn locate(
     reference: &Path,
     tools: Tools,
@@ -65,7 +65,7 @@ pub(crate) fn load_stdin() -> Result<Loaded, Error> {
             prowess_core::system_reason(&source)
         ))
     })?;
-    // Nothing else tells a tool pack on standard input from a SKILL.md.
+    // Nothing else distinguishes a tool pack on standard input from a SKILL.md.
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
     let form = if first == Some(&b'{') { Form::Json } else { Form::Markdown };
     Ok(Loaded {
@@ -78,7 +78,7 @@ pub(crate) fn load_stdin() -> Result<Loaded, Error> {
     })
 }
 
-/// The paths that a file lists, ended by NUL bytes where it holds any, otherwise by line breaks; `-` is standard input.
+/// Reads a list of paths, separated by NUL bytes if there are any, otherwise by line breaks; `-` is standard input.
 pub(crate) fn path_list(list: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut bytes = Vec::new();
     let read = if list == Path::new("-") {
@@ -88,7 +88,7 @@ pub(crate) fn path_list(list: &Path) -> Result<Vec<PathBuf>, Error> {
     };
     read.map_err(|source| Error::io("read", list, &source))?;
     if bytes.len() as u64 > MOST_LIST_BYTES {
-        return Err(Error::failed(format!("`{}` is longer than any list of paths", shown(list)))
+        return Err(Error::failed(format!("`{}` is too large for a list of paths", shown(list)))
             .hint("name the folder instead, it is walked on all cores"));
     }
     let ended_by_nul = bytes.contains(&0);
@@ -101,7 +101,7 @@ pub(crate) fn path_list(list: &Path) -> Result<Vec<PathBuf>, Error> {
 }
 
 #[cfg(unix)]
-#[expect(clippy::unnecessary_wraps, reason = "other systems know paths that are no text")]
+#[expect(clippy::unnecessary_wraps, reason = "it can fail on other systems")]
 fn path_from(bytes: &[u8], _list: &Path) -> Result<PathBuf, Error> {
     use std::os::unix::ffi::OsStrExt as _;
     Ok(PathBuf::from(std::ffi::OsStr::from_bytes(bytes)))
@@ -116,7 +116,7 @@ fn path_from(bytes: &[u8], list: &Path) -> Result<PathBuf, Error> {
     Ok(PathBuf::from(text))
 }
 
-/// Loads a skill for a verb that makes something of it; an agent manifest is none.
+/// Loads a skill, and refuses an agent manifest.
 pub(crate) fn load_skill(reference: &Path, printer: &mut Printer) -> Result<Loaded, Error> {
     let loaded = load(reference, printer)?;
     refuse_manifest(&loaded)?;
@@ -140,26 +140,26 @@ pub(crate) fn load_skills(reference: &Path, printer: &mut Printer) -> Result<Vec
     Ok(SkillFile::all_at(reference)?)
 }
 
-/// Refuses what was cut off.
+/// Refuses a file that is larger than the limit.
 pub(crate) fn within_bounds(bytes: &[u8], shown: &str) -> Result<(), Error> {
     if bytes.len() <= MAX_FILE_BYTES {
         return Ok(());
     }
     Err(Error::failed(format!("`{shown}` is larger than {} MiB", MAX_FILE_BYTES >> 20))
-        .hint("give a smaller file"))
+        .hint("use a smaller file"))
 }
 
 fn read_bounded(source: &mut dyn Read, bytes: &mut Vec<u8>) -> io::Result<()> {
     source.take(MOST_BYTES).read_to_end(bytes).map(|_| ())
 }
 
-/// A buffer that is filled again and again: a walk reads thousands of files and keeps none.
+/// A buffer that is reused for many files, for a walk that reads thousands of them.
 pub(crate) struct Buffer {
     bytes: Vec<u8>,
 }
 
 impl Buffer {
-    /// Room for most skills; the median is 3.4 KB.
+    /// Enough for most skills; the median is 3.4 KB.
     const START: usize = 64 << 10;
 
     pub(crate) fn new() -> Self {
@@ -192,9 +192,9 @@ impl Buffer {
     }
 }
 
-/// The files that a skill brings along in `scripts/`, `references/` and `assets/` (GIB §1.1), sorted.
+/// The files of a skill in `scripts/`, `references/` and `assets/` (GIB §1.1), sorted.
 pub(crate) fn resources(directory: &Path) -> Vec<String> {
-    /// A skill with more files than this is not listed in full.
+    /// The most files that are listed.
     const MOST: usize = 10_000;
     let mut found = Vec::new();
     let mut open: Vec<String> =
@@ -204,7 +204,7 @@ pub(crate) fn resources(directory: &Path) -> Vec<String> {
         for entry in entries.flatten() {
             let path = format!("{relative}/{}", entry.file_name().to_string_lossy());
             match entry.file_type() {
-                // A link may lead anywhere, so it is listed and not entered (NEG-15).
+                // A link may point anywhere, so it is listed and not followed (NEG-15).
                 Ok(kind) if kind.is_dir() => open.push(path),
                 Ok(_) if found.len() < MOST => found.push(path),
                 _ => {}

@@ -1,10 +1,10 @@
-//! Writes a skill's files so that nobody ever sees half of them.
+//! Writes the files of a skill atomically.
 
 use std::fs;
 use std::io::Write as _;
 use std::path::{Component, Path, PathBuf};
 
-use prowess_files::whole::{self, Access, Durability, Existing, WriteOptions, folder_of};
+use prowess_files::atomic::{self, Durability, Existing, FileMode, WriteOptions, folder_of};
 use prowess_format::formats;
 use prowess_format::text::slug;
 use tempfile::TempDir;
@@ -14,48 +14,48 @@ use crate::skill::skill_ref;
 
 /// A file to write.
 pub(crate) struct NewFile {
-    /// Its path, relative to the skill's folder.
+    /// The path, relative to the skill's folder.
     pub(crate) path: String,
-    /// What it will hold.
+    /// The content.
     pub(crate) content: Content,
 }
 
-/// What a new file will hold.
+/// The content of a new file.
 pub(crate) enum Content {
-    /// This text.
+    /// A text.
     Text(String),
-    /// What another file holds, byte for byte, its permissions included.
+    /// A copy of another file, with its permissions.
     Copy(PathBuf),
 }
 
 impl NewFile {
-    /// Files made of text.
+    /// Text files, from paths and texts.
     pub(crate) fn texts(files: Vec<(String, String)>) -> Vec<Self> {
         files.into_iter().map(|(path, text)| Self { path, content: Content::Text(text) }).collect()
     }
 }
 
-/// Whether files that are there may be replaced.
+/// Whether existing files may be replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Overwrite {
-    /// Only when the user said so.
+    /// The user passed `--force`.
     Allowed,
-    /// Never.
     Refused,
 }
 
-/// A finished folder that waits beside its place.
+/// A finished folder beside its target, which is moved there at the end.
 pub(crate) struct Staged {
     folder: TempDir,
     target: PathBuf,
     files: Vec<String>,
 }
 
-/// The folder of a skill that the user wants in a folder: agents look for a skill in a folder of its name (R4), so it is
-/// the folder itself where that has the name, and one below it otherwise.
+/// The folder that a skill is written to: `output` itself if it has the skill's name, otherwise a folder of that name in it.
+///
+/// Agents look for a skill in a folder of its name (R4).
 pub(crate) fn skill_folder(output: &Path, name: Option<&str>) -> PathBuf {
     let Some(name) = name else { return output.to_owned() };
-    // A name that is no safe part of a path becomes one.
+    // A name that is not a safe path component is turned into one.
     let is_safe = [&formats::UNICODE_NAME, &formats::DOTTED_NAME]
         .iter()
         .any(|format| (format.check)(name).is_ok());
@@ -67,19 +67,18 @@ pub(crate) fn skill_folder(output: &Path, name: Option<&str>) -> PathBuf {
     }
 }
 
-/// For the user's own files: whoever could read one before can read it afterwards. Nobody waits for the disk, as with any
-/// editor.
+/// Options for the user's own files: permissions are kept, and the file is not synced to disk.
 pub(crate) const ORDINARY: WriteOptions = WriteOptions {
-    access: Access::Ordinary,
+    mode: FileMode::Ordinary,
     existing: Existing::Replace,
-    durability: Durability::Whenever,
+    durability: Durability::Deferred,
 };
 
-/// The whole file or nothing. A link stays a link, and who could read the file before can read it afterwards.
+/// Writes a file atomically. Links are followed, and permissions are kept.
 pub(crate) fn whole_file(output: &Path, bytes: &[u8]) -> Result<(), Error> {
     let failed = |source: std::io::Error| Error::io("write", output, &source);
-    let target = behind_links(output);
-    // A pipe or a device is written to, as a shell does it. A file in its place would take it away from everybody.
+    let target = follow_links(output);
+    // A pipe or a device is written to, as a shell does, and not replaced.
     if target.metadata().is_ok_and(|there| !there.is_file() && !there.is_dir()) {
         let mut there = fs::OpenOptions::new().write(true).open(&target).map_err(failed)?;
         return there.write_all(bytes).map_err(failed);
@@ -87,20 +86,20 @@ pub(crate) fn whole_file(output: &Path, bytes: &[u8]) -> Result<(), Error> {
     let folder = folder_of(&target);
     if !folder.is_dir() {
         let missing = Error::not_found(format!("the folder `{}` does not exist", folder.display()));
-        return Err(missing.hint(format!("make it with `mkdir -p {}`", folder.display())));
+        return Err(missing.hint(format!("create it with `mkdir -p {}`", folder.display())));
     }
-    whole::write(&target, bytes, ORDINARY).map_err(failed)
+    atomic::write(&target, bytes, ORDINARY).map_err(failed)
 }
 
-/// The file that a name leads to, which need not be there yet.
-pub(crate) fn behind_links(output: &Path) -> PathBuf {
+/// The target of a path after following links; it need not exist.
+pub(crate) fn follow_links(output: &Path) -> PathBuf {
     const MOST_LINKS: usize = 40; // What Linux follows.
     let mut path = output.to_owned();
     for _ in 0..MOST_LINKS {
         if let Ok(real) = path.canonicalize() {
             return real;
         }
-        // A link to a file that is yet to be made.
+        // A link to a file that does not exist yet.
         let Ok(target) = fs::read_link(&path) else { return path };
         path = folder_of(&path).join(target);
     }
@@ -114,8 +113,8 @@ pub(crate) fn stage(
     overwrite: Overwrite,
 ) -> Result<Staged, Error> {
     refuse_collisions(target, files, overwrite)?;
-    let place = existing_ancestor(target)?;
-    let folder = temporary(place).map_err(|source| Error::io("write into", place, &source))?;
+    let parent = existing_ancestor(target)?;
+    let folder = temporary(parent).map_err(|source| Error::io("write into", parent, &source))?;
     let mut staged = Staged { folder, target: target.to_owned(), files: Vec::new() };
     for file in files {
         staged.write(file)?;
@@ -123,7 +122,7 @@ pub(crate) fn stage(
     Ok(staged)
 }
 
-fn temporary(place: &Path) -> std::io::Result<TempDir> {
+fn temporary(parent: &Path) -> std::io::Result<TempDir> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".prowess-");
     // The folder itself becomes the skill's folder, so it gets the permissions of any new folder.
@@ -132,11 +131,11 @@ fn temporary(place: &Path) -> std::io::Result<TempDir> {
         use std::os::unix::fs::PermissionsExt as _;
         builder.permissions(fs::Permissions::from_mode(0o777));
     }
-    builder.tempdir_in(place)
+    builder.tempdir_in(parent)
 }
 
 impl Staged {
-    /// Where the files are for now.
+    /// The temporary folder.
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -145,7 +144,7 @@ impl Staged {
         let relative = Path::new(&file.path);
         let safe = relative.components().all(|part| matches!(part, Component::Normal(_)));
         if !safe || file.path.is_empty() {
-            return Err(Error::failed(format!("`{}` leads out of the skill's folder", file.path))
+            return Err(Error::failed(format!("`{}` is outside the skill's folder", file.path))
                 .hint("nothing was written"));
         }
         let path = self.path().join(relative);
@@ -167,7 +166,7 @@ impl Staged {
         Ok(())
     }
 
-    /// Moves everything to its place, and says what is there now.
+    /// Moves the files to the target, and returns their paths.
     pub(crate) fn commit(self) -> Result<Vec<PathBuf>, Error> {
         let Self { folder, target, files } = self;
         let failed = |source: std::io::Error| Error::io("write", &target, &source);
@@ -181,14 +180,14 @@ impl Staged {
             }
         } else {
             fs::rename(folder.path(), &target).map_err(failed)?;
-            // Its place is taken by name, and there is nothing left to clean up.
+            // It was renamed, so there is nothing to clean up.
             let _ = folder.keep();
         }
         Ok(files.iter().map(|file| target.join(file)).collect())
     }
 }
 
-/// Refuses to replace what is there, unless it is allowed.
+/// Refuses to replace existing files, unless it is allowed.
 pub(crate) fn refuse_collisions(
     target: &Path,
     files: &[NewFile],
@@ -203,23 +202,23 @@ pub(crate) fn refuse_collisions(
     }
     let taken = files.iter().map(|file| target.join(&file.path)).find(|path| path.exists());
     match taken {
-        Some(path) => Err(Error::failed(format!("`{}` exists already", skill_ref::shown(&path)))
+        Some(path) => Err(Error::failed(format!("`{}` already exists", skill_ref::shown(&path)))
             .hint("choose another folder, or add `--force` to replace it")),
         None => Ok(()),
     }
 }
 
-/// The nearest folder that is there: nothing is made before everything is ready.
+/// The nearest parent folder that exists: no folder is created before all files are ready.
 fn existing_ancestor(path: &Path) -> Result<&Path, Error> {
-    let mut place = folder_of(path);
-    while !place.exists() {
-        place = folder_of(place);
+    let mut parent = folder_of(path);
+    while !parent.exists() {
+        parent = folder_of(parent);
     }
-    if place.is_dir() { Ok(place) } else { Err(is_a_file(place)) }
+    if parent.is_dir() { Ok(parent) } else { Err(is_a_file(parent)) }
 }
 
 fn is_a_file(path: &Path) -> Error {
-    Error::failed(format!("`{}` is a file, and a folder is needed there", skill_ref::shown(path)))
+    Error::failed(format!("`{}` is a file, not a folder", skill_ref::shown(path)))
         .hint("name another folder, or move the file away")
 }
 
@@ -227,7 +226,7 @@ fn is_a_file(path: &Path) -> Error {
 fn make_executable(path: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     let mut permissions = fs::metadata(path)?.permissions();
-    // Whoever may read a script may run it.
+    // Execute permission for everyone who has read permission.
     let mode = permissions.mode();
     permissions.set_mode(mode | ((mode & 0o444) >> 2));
     fs::set_permissions(path, permissions)
@@ -238,10 +237,10 @@ fn make_executable(_: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Every file of a skill's folder, by relative path, sorted. Links are left out, because they may lead anywhere
-/// (NEG-15), and so is the lock beside a SKILL.md, which is never content (R25).
+/// The files of a skill's folder by relative path, sorted. Links are left out, because they may point anywhere (NEG-15),
+/// and so is the lock file beside a SKILL.md, which is never content (R25).
 pub(crate) fn listing(directory: &Path) -> Vec<String> {
-    /// A folder with more files is no skill.
+    /// The most files that are listed.
     const MOST: usize = 10_000;
     let mut found = Vec::new();
     let mut open = vec![String::new()];

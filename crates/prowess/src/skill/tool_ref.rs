@@ -1,15 +1,15 @@
-//! `PATH[/TOOL]`: a skill, and perhaps one of its tools.
+//! The argument `PATH[/TOOL]`: a skill, and optionally one of its tools.
 
 use std::path::Path;
 
-use prowess_format::skill::{Kind, Skill, Tool};
+use prowess_format::skill::{Skill, SkillKind, Tool};
 use prowess_format::text::closest;
 
 use crate::error::Error;
 use crate::skill::skill_ref::{self, Loaded, Tools};
 use crate::terminal::printer::Printer;
 
-/// Finds a skill and perhaps one of its tools.
+/// Loads a skill, and returns the name of the tool if there is one.
 pub(crate) fn load_with_tool(
     path: &Path,
     printer: &mut Printer,
@@ -19,7 +19,7 @@ pub(crate) fn load_with_tool(
     Ok((loaded, tool))
 }
 
-/// The tool that is meant; `None` for a skill without tools. `verb` is for the hint.
+/// Chooses the named tool, or the only one; `None` for a skill without tools. `verb` is for the hint.
 pub(crate) fn choose<'s>(
     skill: &'s Skill,
     name: Option<&str>,
@@ -36,14 +36,14 @@ pub(crate) fn choose<'s>(
             match closest(name, names.iter().copied()) {
                 Some(similar) => error.hint(format!("did you mean `{place}/{similar}`?")),
                 None if names.is_empty() => {
-                    error.hint(format!("it has no tools: `prowess render {place}`"))
+                    error.hint(format!("it has no tools; `prowess render {place}` prints its text"))
                 }
                 None => error.hint(format!("its tools are {}", list())),
             }
         })?;
         return Ok(Some(tool));
     }
-    if skill.kind != Kind::Tools {
+    if skill.kind != SkillKind::Tools {
         return Ok(None);
     }
     match skill.tools.as_slice() {

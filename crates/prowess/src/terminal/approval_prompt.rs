@@ -1,25 +1,25 @@
-//! The question on the terminal: what a skill wants to do, in full, before it does it (GIB §6.3).
+//! The approval prompt: shows in full what a tool would do, and asks before it runs (GIB §6.3).
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead as _, IsTerminal as _};
 
 use anstyle::{AnsiColor, Style};
-use prowess_engine::{ApprovalRequest, Approver, Reply};
+use prowess_engine::{ApprovalReply, ApprovalRequest, Approver};
 use prowess_format::command;
 use prowess_policy::{LineKind, Remember};
 
 use crate::terminal::printer::{Channel, Printer, inline};
 use crate::terminal::wrap::wrap;
 
-/// Asks whoever sits at the terminal. Where nobody does, the answer is no answer.
-pub(crate) struct Terminal<'p> {
+/// Asks the user on the terminal; without a terminal the reply is [`Reply::Nobody`].
+pub(crate) struct TerminalApprover<'p> {
     pub(crate) printer: &'p mut Printer,
 }
 
-impl Approver for Terminal<'_> {
-    fn ask(&mut self, asked: &ApprovalRequest) -> Reply {
+impl Approver for TerminalApprover<'_> {
+    fn ask(&mut self, asked: &ApprovalRequest) -> ApprovalReply {
         if !io::stdin().is_terminal() || !self.printer.is_terminal(Channel::Err) {
-            return Reply::Nobody;
+            return ApprovalReply::Nobody;
         }
         let can_remember = asked.can_be_remembered;
         let width = self.printer.width(Channel::Err);
@@ -29,9 +29,9 @@ impl Approver for Terminal<'_> {
             let prompt = wrap(prompt(can_remember), 2, width);
             self.printer.piece(Channel::Err, prompt.as_bytes());
             let mut line = String::new();
-            // The end of the input is no answer, and no answer is a no.
+            // End of input counts as no.
             if !matches!(io::stdin().lock().read_line(&mut line), Ok(count) if count > 0) {
-                return Reply::No;
+                return ApprovalReply::No;
             }
             if let Some(reply) = reply(&line, can_remember) {
                 return reply;
@@ -39,20 +39,20 @@ impl Approver for Terminal<'_> {
             let known = if can_remember { "y, a, o or n" } else { "y or n" };
             self.printer.piece(Channel::Err, format!("Please answer {known}.\n").as_bytes());
         }
-        Reply::No
+        ApprovalReply::No
     }
 }
 
-/// What was typed before the question was shown is no answer to it.
+/// Discards input that was typed before the question was shown, because it can't be an answer to it.
 pub(crate) fn forget_typed_ahead() {
     #[cfg(target_os = "linux")]
     {
-        // A terminal that can't forget is asked all the same.
+        // If this fails, the question is asked all the same.
         let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
     }
 }
 
-/// Everything that has to be known, safe for a terminal.
+/// The text above the question, made safe for a terminal.
 fn page(asked: &ApprovalRequest, colour: bool, width: Option<usize>) -> String {
     let style = |wanted: Style| if colour { wanted } else { Style::new() };
     let (bold, red) = (style(Style::new().bold()), style(AnsiColor::Red.on_default().bold()));
@@ -60,7 +60,7 @@ fn page(asked: &ApprovalRequest, colour: bool, width: Option<usize>) -> String {
     if asked.has_banner {
         let _ = writeln!(
             page,
-            "{red}WARNING{red:#}: this skill was downloaded, and nobody vouches for it.\n\
+            "{red}WARNING{red:#}: this skill was downloaded and has no trusted signature.\n\
              Run it only if you trust where it came from.\n"
         );
     }
@@ -69,8 +69,8 @@ fn page(asked: &ApprovalRequest, colour: bool, width: Option<usize>) -> String {
     };
     let name = asked.name();
     line(&mut page, &format!("{bold}{}{bold:#} wants to run", inline(&name)), 2);
-    // Both folders, because the words below are about them: a skill of the same name may lie elsewhere, and `./` is
-    // another place in every project.
+    // Both folders are shown because the grants below refer to them: a skill of the same name may exist elsewhere, and
+    // `./` differs from project to project.
     let at = asked.places.as_ref().map_or(String::new(), |places| format!(" in {}", places.skill));
     line(&mut page, &format!("  skill    {}{}", inline(&asked.skill), inline(&at)), 11);
     line(&mut page, &format!("  about    {}", inline(&asked.description)), 11);
@@ -86,7 +86,7 @@ fn page(asked: &ApprovalRequest, colour: bool, width: Option<usize>) -> String {
     page.push('\n');
     for explained in &asked.lines {
         let mark = match explained.kind {
-            // The folders stand above.
+            // The folders are shown above.
             LineKind::Verdict | LineKind::Place => continue,
             LineKind::May => "+",
             LineKind::MayNot => "-",
@@ -107,13 +107,13 @@ fn prompt(can_remember: bool) -> &'static str {
     }
 }
 
-/// What a line means; `None` for one that means nothing. Only a clear yes is a yes.
-fn reply(line: &str, can_remember: bool) -> Option<Reply> {
+/// Parses an answer; `None` if it is not a known one. Only a clear yes is a yes.
+fn reply(line: &str, can_remember: bool) -> Option<ApprovalReply> {
     match (line.trim().to_lowercase().as_str(), can_remember) {
-        ("y" | "yes", true) => Some(Reply::Yes(Remember::Tool)),
-        ("a" | "all", true) => Some(Reply::Yes(Remember::Skill)),
-        ("o" | "once", true) | ("y" | "yes", false) => Some(Reply::Yes(Remember::Once)),
-        ("" | "n" | "no", _) => Some(Reply::No),
+        ("y" | "yes", true) => Some(ApprovalReply::Yes(Remember::Tool)),
+        ("a" | "all", true) => Some(ApprovalReply::Yes(Remember::Skill)),
+        ("o" | "once", true) | ("y" | "yes", false) => Some(ApprovalReply::Yes(Remember::Once)),
+        ("" | "n" | "no", _) => Some(ApprovalReply::No),
         _ => None,
     }
 }

@@ -1,4 +1,4 @@
-//! Passphrases: from a variable, or from the terminal without showing them.
+//! Passphrases: read from a variable, or from the terminal without echo.
 
 use std::io::{self, BufRead as _, IsTerminal as _};
 
@@ -7,63 +7,63 @@ use crate::terminal::printer::{Channel, Printer};
 #[cfg(target_os = "linux")]
 use crate::terminal::signals::{self, Repaired};
 
-/// For programs that sign without anybody in front of them.
+/// The variable with the passphrase, for signing without a terminal.
 const VARIABLE: &str = "PROWESS_PASSPHRASE";
 
-/// The passphrase of a key.
+/// Asks for the passphrase of a key.
 pub(crate) fn ask(question: &str, printer: &mut Printer) -> Result<String, Error> {
     if let Ok(secret) = std::env::var(VARIABLE) {
         return Ok(secret);
     }
     if !io::stdin().is_terminal() || !printer.is_terminal(Channel::Err) {
-        return Err(Error::usage("a passphrase is needed, and there is nobody to ask for it")
-            .hint(format!("set the variable {VARIABLE}, or run it on a terminal")));
+        return Err(Error::usage("a passphrase is needed, but this is not a terminal")
+            .hint(format!("set the variable {VARIABLE}, or run it in a terminal")));
     }
     hidden(question, printer)
 }
 
-/// A new passphrase, typed twice.
+/// Asks for a new passphrase twice.
 pub(crate) fn choose(printer: &mut Printer) -> Result<String, Error> {
     let secret = ask("New passphrase: ", printer)?;
     if secret.is_empty() {
-        return Err(Error::usage("an empty passphrase is none").hint("leave `--passphrase` out"));
+        return Err(Error::usage("the passphrase is empty").hint("run without `--passphrase`"));
     }
-    if std::env::var_os(VARIABLE).is_none() && hidden("The same again: ", printer)? != secret {
-        return Err(Error::usage("the two are not the same, so no key was made"));
+    if std::env::var_os(VARIABLE).is_none() && hidden("Repeat it: ", printer)? != secret {
+        return Err(Error::usage("the passphrases differ, so no key was created"));
     }
     Ok(secret)
 }
 
 fn hidden(question: &str, printer: &mut Printer) -> Result<String, Error> {
-    // Quiet before the question: whoever answers at once is not seen either.
-    let quiet = Quiet::new();
+    // Echo is turned off before the question, in case the user types at once.
+    let no_echo = NoEcho::new();
     printer.piece(Channel::Err, question.as_bytes());
     let mut line = String::new();
     let read = io::stdin().lock().read_line(&mut line);
-    drop(quiet);
+    drop(no_echo);
     printer.piece(Channel::Err, b"\n");
     read.map_err(|error| Error::failed(format!("cannot read from the terminal: {error}")))?;
     Ok(line.trim_end_matches(['\r', '\n']).to_owned())
 }
 
-/// A terminal that does not show what is typed, until it is dropped or a signal ends this program.
-struct Quiet {
+/// Turns the terminal's echo off until it is dropped or a signal ends this process.
+struct NoEcho {
     #[cfg(target_os = "linux")]
     before: Option<(rustix::termios::Termios, Repaired)>,
 }
 
-impl Quiet {
+impl NoEcho {
     #[cfg(target_os = "linux")]
     fn new() -> Self {
         use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
         let Ok(before) = tcgetattr(io::stdin()) else { return Self { before: None } };
-        let mut quiet = before.clone();
-        quiet.local_modes.remove(LocalModes::ECHO);
+        let mut no_echo = before.clone();
+        no_echo.local_modes.remove(LocalModes::ECHO);
         let as_before = before.clone();
-        let repaired = signals::repaired_by(move || restore(&as_before));
-        // A terminal that shows it anyway is still a terminal.
-        let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &quiet);
-        Self { before: Some((before, repaired)) }
+        let cleanup = signals::repaired_by(move || restore(&as_before));
+        // If this fails, the passphrase is shown while it is typed.
+        let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &no_echo);
+        Self { before: Some((before, cleanup)) }
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -79,7 +79,7 @@ fn restore(terminal: &rustix::termios::Termios) {
 }
 
 #[cfg(target_os = "linux")]
-impl Drop for Quiet {
+impl Drop for NoEcho {
     fn drop(&mut self) {
         if let Some((before, _)) = &self.before {
             restore(before);

@@ -1,4 +1,4 @@
-//! The only place that prints. stdout carries data that a pipe may want; stderr carries talk.
+//! The only place that prints. Results go to stdout, where a pipe may read them; messages go to stderr.
 //!
 //! Text from a skill is untrusted: control, bidirectional and zero-width characters never reach a terminal as they are.
 
@@ -11,24 +11,24 @@ use prowess_format::diagnostic::Severity;
 use prowess_format::text::{is_deceptive, visible, visible_line};
 use serde_json::Value;
 
-use crate::cli::Talk;
+use crate::cli::OutputOptions;
 use crate::error::{Error, ErrorKind};
 use crate::terminal::wrap::wrap;
 
-/// Writes to both streams and remembers what went wrong there.
+/// Writes to stdout and stderr, and remembers the first write error.
 pub(crate) struct Printer {
     quiet: bool,
     verbose: bool,
     stdout: Stream,
     stderr: Stream,
     state: State,
-    /// What has happened, whether it can be told or not.
-    stands: Option<&'static str>,
-    /// The warnings so far, where somebody wants them together.
-    warned: Option<Vec<String>>,
+    /// A hint about what was done, for the case that the result can't be written.
+    done: Option<&'static str>,
+    /// The warnings so far, if they are collected.
+    warnings: Option<Vec<String>>,
 }
 
-/// What is on the other side of a stream.
+/// What a stream is connected to.
 #[derive(Clone, Copy)]
 struct Stream {
     is_terminal: bool,
@@ -37,7 +37,7 @@ struct Stream {
     width: Option<usize>,
 }
 
-/// What a terminal has that does not say it.
+/// The width of a terminal that does not report one.
 const USUAL_WIDTH: usize = 80;
 
 impl Stream {
@@ -45,7 +45,7 @@ impl Stream {
         stream: &impl anstream::stream::RawStream,
         size: Option<(terminal_size::Width, terminal_size::Height)>,
     ) -> Self {
-        // Terminals only, unless the user forces it; NO_COLOR and a dumb terminal turn it off.
+        // Colour is for terminals, unless the user forces it; NO_COLOR and a dumb terminal turn it off.
         let choice = anstream::AutoStream::choice(stream);
         let is_terminal = stream.is_terminal();
         let width = size.map_or(USUAL_WIDTH, |(width, _)| usize::from(width.0));
@@ -57,8 +57,8 @@ impl Stream {
     }
 }
 
-/// How far in a line of talk goes on.
-const TALK_INDENT: usize = 2;
+/// The indent of the continuation lines of a message.
+const MESSAGE_INDENT: usize = 2;
 
 /// One of the two streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,49 +69,49 @@ pub(crate) enum Channel {
     Err,
 }
 
-/// Whether stdout still takes something.
+/// Whether stdout can still be written to.
 enum State {
     Open,
-    /// The reader has left.
+    /// The reader has closed the pipe.
     Closed,
     Failed(io::Error),
 }
 
 impl Printer {
     /// A printer for this process's streams.
-    pub(crate) fn new(talk: &Talk) -> Self {
+    pub(crate) fn new(options: &OutputOptions) -> Self {
         Self {
-            quiet: talk.quiet,
-            verbose: talk.verbose,
+            quiet: options.quiet,
+            verbose: options.verbose,
             stdout: Stream::new(&io::stdout(), terminal_size::terminal_size_of(io::stdout())),
             stderr: Stream::new(&io::stderr(), terminal_size::terminal_size_of(io::stderr())),
             state: State::Open,
-            stands: None,
-            warned: None,
+            done: None,
+            warnings: None,
         }
     }
 
-    /// From here on warnings are also kept, for programs that get them with the result.
+    /// Starts collecting warnings, for programs that get them with the result. They are still printed.
     pub(crate) fn keep_warnings(&mut self) {
-        self.warned = Some(Vec::new());
+        self.warnings = Some(Vec::new());
     }
 
-    /// The warnings that were kept.
+    /// Takes the warnings that were collected.
     pub(crate) fn kept_warnings(&mut self) -> Vec<String> {
-        self.warned.take().unwrap_or_default()
+        self.warnings.take().unwrap_or_default()
     }
 
-    /// Remembers what has happened, for the case that the result can't be written.
+    /// Remembers what was done, for the case that the result can't be written.
     pub(crate) fn stands(&mut self, what: &'static str) {
-        self.stands = Some(what);
+        self.done = Some(what);
     }
 
-    /// Whether the user wants only the result.
+    /// Whether `--quiet` is given.
     pub(crate) fn is_quiet(&self) -> bool {
         self.quiet
     }
 
-    /// Whether the user wants to hear more.
+    /// Whether `--verbose` is given.
     pub(crate) fn is_verbose(&self) -> bool {
         self.verbose
     }
@@ -121,12 +121,12 @@ impl Printer {
         self.stdout.colour
     }
 
-    /// Whether somebody watches stderr, so that a progress bar makes sense.
+    /// Whether stderr is a terminal without `--quiet`, so that progress is shown.
     pub(crate) fn is_watched(&self) -> bool {
         self.stderr.is_terminal && !self.quiet
     }
 
-    /// A result, byte for byte into a pipe or a file; made visible on a terminal.
+    /// Prints a result: unchanged to a pipe or a file, with deceptive characters escaped on a terminal.
     pub(crate) fn data(&mut self, text: &str) {
         if self.stdout.is_terminal {
             let text = visible_lines(text).into_owned();
@@ -136,8 +136,7 @@ impl Printer {
         }
     }
 
-    /// A piece of what a tool prints: byte for byte into a pipe or a file, and at once. Text for a terminal has been made
-    /// visible before, see [`Printer::is_terminal`].
+    /// Writes bytes unchanged and flushes them. The caller escapes text for a terminal, see [`Printer::is_terminal`].
     pub(crate) fn piece(&mut self, channel: Channel, bytes: &[u8]) {
         match channel {
             Channel::Out => {
@@ -148,12 +147,12 @@ impl Printer {
                     self.stop(error);
                 }
             }
-            // Nobody can be told that stderr is gone.
+            // There is nowhere to report a failure of stderr.
             Channel::Err => drop(io::stderr().lock().write_all(bytes)),
         }
     }
 
-    /// Whether a person looks at it.
+    /// Whether the stream is a terminal.
     pub(crate) fn is_terminal(&self, channel: Channel) -> bool {
         match channel {
             Channel::Out => self.stdout.is_terminal,
@@ -161,7 +160,7 @@ impl Printer {
         }
     }
 
-    /// How long a line may be; a pipe takes any.
+    /// The columns of a terminal; `None` for a pipe or a file.
     pub(crate) fn width(&self, channel: Channel) -> Option<usize> {
         match channel {
             Channel::Out => self.stdout.width,
@@ -169,76 +168,76 @@ impl Printer {
         }
     }
 
-    /// A JSON value on a line of its own, for programs that read while something happens.
+    /// Prints a JSON value on a line of its own and flushes it.
     pub(crate) fn json_line(&mut self, value: &Value) {
         let mut text = escaped_json(&value.to_string());
         text.push('\n');
         self.piece(Channel::Out, text.as_bytes());
     }
 
-    /// A result that was made for reading and is safe already.
+    /// Prints a result in which deceptive characters are escaped already.
     pub(crate) fn report(&mut self, text: &str) {
         self.out(text.as_bytes());
     }
 
-    /// A JSON result, two blanks a level. Deceptive characters are escaped, which JSON allows anywhere in its strings.
+    /// Prints a JSON result, indented by two spaces. Deceptive characters are escaped, which JSON allows anywhere in strings.
     pub(crate) fn json(&mut self, value: &Value) {
         let text = json_text(value);
         self.out(text.as_bytes());
     }
 
-    /// Something worth knowing, unless `--quiet`.
+    /// Prints a note, unless `--quiet`.
     pub(crate) fn note(&mut self, message: &str) {
         if !self.quiet {
-            self.talk("note", AnsiColor::Cyan, message);
+            self.message("note", AnsiColor::Cyan, message);
         }
     }
 
-    /// Something worth a second look, unless `--quiet`.
+    /// Prints a warning, unless `--quiet`.
     pub(crate) fn warning(&mut self, message: &str) {
-        if let Some(warned) = &mut self.warned {
-            warned.push(message.to_owned());
+        if let Some(warnings) = &mut self.warnings {
+            warnings.push(message.to_owned());
         }
         if !self.quiet {
-            self.talk("warning", AnsiColor::Yellow, message);
+            self.message("warning", AnsiColor::Yellow, message);
         }
     }
 
-    /// Something that a conversion leaves behind, unless `--quiet`.
+    /// Prints what a conversion loses, unless `--quiet`.
     pub(crate) fn loss(&mut self, field: &str, detail: &str) {
         if !self.quiet {
-            self.talk(&format!("loss[{}]", inline(field)), AnsiColor::Yellow, detail);
+            self.message(&format!("loss[{}]", inline(field)), AnsiColor::Yellow, detail);
         }
     }
 
-    /// A plain line of talk, unless `--quiet`.
+    /// Prints a plain line to stderr, unless `--quiet`.
     pub(crate) fn say(&mut self, message: &str) {
         if !self.quiet {
-            err(&format!("{}\n", wrap(&inline(message), TALK_INDENT, self.stderr.width)));
+            err(&format!("{}\n", wrap(&inline(message), MESSAGE_INDENT, self.stderr.width)));
         }
     }
 
-    /// What may help, unless `--quiet`.
+    /// Prints a hint, unless `--quiet`.
     pub(crate) fn hint(&mut self, message: &str) {
         if !self.quiet {
-            self.talk("hint", AnsiColor::Cyan, message);
+            self.message("hint", AnsiColor::Cyan, message);
         }
     }
 
-    /// A failure with its hints; shown even under `--quiet`.
+    /// Prints an error with its hints, also with `--quiet`.
     pub(crate) fn error(&mut self, error: &Error) {
-        self.talk("error", AnsiColor::Red, &error.message);
+        self.message("error", AnsiColor::Red, &error.message);
         for hint in &error.hints {
-            self.talk("hint", AnsiColor::Cyan, hint);
+            self.message("hint", AnsiColor::Cyan, hint);
         }
     }
 
-    /// Findings of a verb whose result is something else: they go to stderr.
+    /// Prints a report to stderr, such as the findings of a verb that is not `check`. `render` is told whether to colour.
     pub(crate) fn talk_report(&mut self, render: impl FnOnce(bool) -> String) {
         err(&render(self.stderr.colour));
     }
 
-    fn talk(&mut self, word: &str, colour: AnsiColor, message: &str) {
+    fn message(&mut self, word: &str, colour: AnsiColor, message: &str) {
         let style = if self.stderr.colour { colour.on_default().bold() } else { Style::new() };
         let mut text = String::new();
         let lines = message.lines().chain(message.is_empty().then_some(""));
@@ -246,10 +245,10 @@ impl Printer {
             let line = inline(line);
             let line = match number {
                 0 => format!("{style}{word}{style:#}: {line}"),
-                // What another program said over several lines. It stands further in, where it can't be taken for ours.
-                _ => format!("{:TALK_INDENT$}{}", "", line.trim_start_matches(' ')),
+                // Output of another program. The indent keeps it apart from our own messages.
+                _ => format!("{:MESSAGE_INDENT$}{}", "", line.trim_start_matches(' ')),
             };
-            text.push_str(&wrap(&line, TALK_INDENT, self.stderr.width));
+            text.push_str(&wrap(&line, MESSAGE_INDENT, self.stderr.width));
             text.push('\n');
         }
         err(&text);
@@ -263,12 +262,12 @@ impl Printer {
         }
     }
 
-    /// Whether nothing that is printed arrives any more: the reader has gone, or the disk is full.
+    /// Whether stdout can't be written to any more: the reader has closed it, or the disk is full.
     pub(crate) fn is_closed(&self) -> bool {
         !matches!(self.state, State::Open)
     }
 
-    /// A reader that has seen enough, as in `prowess … | head`, is no failure.
+    /// Stops printing. A closed pipe, as in `prowess … | head`, is not an error.
     fn stop(&mut self, error: io::Error) {
         self.state = if error.kind() == io::ErrorKind::BrokenPipe {
             State::Closed
@@ -277,7 +276,7 @@ impl Printer {
         };
     }
 
-    /// Ends the process's output: everything is out, or an error says why not.
+    /// Flushes stdout and returns the exit code; a failed write is reported and becomes an error.
     pub(crate) fn finish(mut self, code: u8) -> ExitCode {
         if matches!(self.state, State::Open)
             && let Err(error) = io::stdout().lock().flush()
@@ -287,39 +286,39 @@ impl Printer {
         let State::Failed(failure) = &self.state else { return ExitCode::from(code) };
         let reason = prowess_core::system_reason(failure);
         let error = Error::failed(format!("cannot write to standard output: {reason}"))
-            .hint("make room, or send the output to another place");
-        let error = self.stands.iter().fold(error, |error, what| error.hint(*what));
+            .hint("free disk space, or redirect the output elsewhere");
+        let error = self.done.iter().fold(error, |error, what| error.hint(*what));
         self.error(&error);
-        // What was ended because of that was not ended for want of a reader.
+        // A run that was ended because of this did not lose its reader, so SIGPIPE is not its code.
         let code = if i32::from(code) == 128 + crate::run::tool_run::SIGPIPE { 0 } else { code };
         ExitCode::from(ErrorKind::Failed.exit_code().max(code))
     }
 }
 
-/// Prints what the argument parser has to say: help and version to stdout, mistakes to stderr.
+/// Prints the message of the argument parser: help and version to stdout, mistakes to stderr.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     let printed = error.print().and_then(|()| io::stdout().lock().flush());
-    if let Some(hint) = crate::cli::other_word(error) {
+    if let Some(hint) = crate::cli::unknown_verb_hint(error) {
         err(&format!("hint: {hint}\n"));
     }
-    // A reader that has seen enough is no failure, a full disk is one.
+    // A closed pipe is not an error, a full disk is.
     if let Err(failure) = printed
         && failure.kind() != io::ErrorKind::BrokenPipe
     {
         let reason = prowess_core::system_reason(&failure);
-        err(&format!("error: cannot write what should be shown: {reason}\n"));
+        err(&format!("error: cannot write the help: {reason}\n"));
         return ExitCode::from(ErrorKind::Failed.exit_code());
     }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(ErrorKind::Usage.exit_code()))
 }
 
-/// A line on stderr of somebody who has no printer: a thread that waits for signals, a lock that is waited for.
+/// Prints a line to stderr from code without a printer, such as the thread that waits for signals.
 pub(crate) fn aside(message: &str) {
     err(&format!("{}\n", inline(message)));
 }
 
 fn err(text: &str) {
-    // Nobody can be told that stderr is gone.
+    // There is nowhere to report a failure of stderr.
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
@@ -332,12 +331,12 @@ pub(crate) fn severity_style(severity: Severity) -> Style {
     }
 }
 
-/// Text for the middle of a line: deceptive characters and line breaks as escapes.
+/// Escapes deceptive characters and line breaks, for text inside a line.
 pub(crate) fn inline(text: &str) -> Cow<'_, str> {
     visible_line(text)
 }
 
-/// Text of several lines: deceptive characters as escapes, and so is a carriage return that would overwrite its line.
+/// Escapes deceptive characters in text of several lines, and carriage returns that would overwrite a line.
 pub(crate) fn visible_lines(text: &str) -> Cow<'_, str> {
     let text = visible(text);
     if !text.contains('\r') {

@@ -1,4 +1,4 @@
-//! Progress of what takes long, walks and fetches, on a terminal only.
+//! Progress of walks and fetches that take long, on a terminal only.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -10,25 +10,25 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::terminal::printer::Printer;
 
-/// What ends earlier shows nothing.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// Progress is shown only after this time.
+const DELAY: Duration = Duration::from_millis(500);
 const TICK: Duration = Duration::from_millis(100);
 
-/// Counts what is done; shows it when somebody watches and has waited for a while.
-pub(crate) struct Progress {
+/// A counter that is shown on a terminal after a delay.
+pub(crate) struct ProgressCounter {
     done: Arc<AtomicUsize>,
-    watcher: Option<(Sender<()>, JoinHandle<()>)>,
+    display: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
-impl Progress {
-    /// `what` is counted, such as "files checked".
+impl ProgressCounter {
+    /// Starts at zero; `what` is counted, such as "files checked".
     pub(crate) fn new(printer: &Printer, what: &'static str) -> Self {
         let done = Arc::new(AtomicUsize::new(0));
-        let watcher = printer.is_watched().then(|| {
+        let display = printer.is_watched().then(|| {
             let (stop, stopped) = channel();
             let done = Arc::clone(&done);
             let handle = std::thread::spawn(move || {
-                if stopped.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
+                if stopped.recv_timeout(DELAY) != Err(RecvTimeoutError::Timeout) {
                     return;
                 }
                 let bar = ProgressBar::new_spinner();
@@ -47,36 +47,36 @@ impl Progress {
             });
             (stop, handle)
         });
-        Self { done, watcher }
+        Self { done, display }
     }
 
-    /// One file more.
+    /// Counts one more.
     pub(crate) fn step(&self) {
         self.done.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Takes the bar away.
+    /// Clears the display.
     pub(crate) fn finish(self) {
-        if let Some((stop, handle)) = self.watcher {
+        if let Some((stop, handle)) = self.display {
             drop(stop);
             let _ = handle.join();
         }
     }
 }
 
-/// Shows how far a fetch is, in one line that goes away with it.
+/// Shows the progress of fetches in one line, which is cleared at the end of each.
 pub(crate) fn of_fetches(printer: &Printer) -> prowess_sources::Progress {
     use prowess_sources::Progress;
     if !printer.is_watched() {
         return Progress::silent();
     }
-    let state: Mutex<(Fetch, Option<ProgressBar>)> = Mutex::default();
+    let state: Mutex<(FetchDisplay, Option<ProgressBar>)> = Mutex::default();
     Progress::new(move |line| {
         let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
         let (fetch, bar) = &mut *state;
-        match fetch.hear(line, Instant::now()) {
-            Screen::Same => {}
-            Screen::Line(line) => {
+        match fetch.update(line, Instant::now()) {
+            Redraw::Nothing => {}
+            Redraw::Line(line) => {
                 let bar = bar.get_or_insert_with(|| {
                     let bar = ProgressBar::new_spinner();
                     if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
@@ -87,7 +87,7 @@ pub(crate) fn of_fetches(printer: &Printer) -> prowess_sources::Progress {
                 });
                 bar.set_message(line.to_owned());
             }
-            Screen::Cleared => {
+            Redraw::Clear => {
                 if let Some(bar) = bar.take() {
                     bar.finish_and_clear();
                 }
@@ -96,38 +96,38 @@ pub(crate) fn of_fetches(printer: &Printer) -> prowess_sources::Progress {
     })
 }
 
-/// A fetch that may be under way, and what is on the screen about it.
+/// When a fetch started, and whether its line is on the screen.
 #[derive(Default)]
-struct Fetch {
+struct FetchDisplay {
     since: Option<Instant>,
     is_shown: bool,
 }
 
-/// What becomes of the line on the screen.
+/// The change to the line on the screen.
 #[derive(Debug, PartialEq, Eq)]
-enum Screen<'l> {
-    /// It stays as it is.
-    Same,
-    /// It says this.
+enum Redraw<'l> {
+    /// No change.
+    Nothing,
+    /// The new text.
     Line(&'l str),
-    /// It goes away: a question may come next, and needs the place for itself.
-    Cleared,
+    /// Clear it: a question may come next.
+    Clear,
 }
 
-impl Fetch {
-    /// Takes a line, or nothing when the fetch is over.
-    fn hear<'l>(&mut self, line: Option<&'l str>, now: Instant) -> Screen<'l> {
+impl FetchDisplay {
+    /// Takes a line of progress, or `None` at the end of the fetch.
+    fn update<'l>(&mut self, line: Option<&'l str>, now: Instant) -> Redraw<'l> {
         let Some(line) = line else {
             let was_shown = self.is_shown;
             *self = Self::default();
-            return if was_shown { Screen::Cleared } else { Screen::Same };
+            return if was_shown { Redraw::Clear } else { Redraw::Nothing };
         };
         let since = *self.since.get_or_insert(now);
-        if now.duration_since(since) < PATIENCE {
-            return Screen::Same;
+        if now.duration_since(since) < DELAY {
+            return Redraw::Nothing;
         }
         self.is_shown = true;
-        Screen::Line(line)
+        Redraw::Line(line)
     }
 }
 
@@ -136,19 +136,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fetch_is_shown_when_it_takes_a_while_and_goes_away_with_its_end() {
+    fn a_fetch_is_shown_after_a_delay_and_cleared_at_its_end() {
         let start = Instant::now();
-        let mut fetch = Fetch::default();
-        let mut hear = |line: Option<&'static str>, milliseconds: u64| {
-            fetch.hear(line, start + Duration::from_millis(milliseconds))
+        let mut fetch = FetchDisplay::default();
+        let mut update = |line: Option<&'static str>, milliseconds: u64| {
+            fetch.update(line, start + Duration::from_millis(milliseconds))
         };
-        assert_eq!(hear(Some("1 KiB of 9 KiB"), 0), Screen::Same);
-        assert_eq!(hear(Some("2 KiB of 9 KiB"), 499), Screen::Same);
-        assert_eq!(hear(Some("3 KiB of 9 KiB"), 500), Screen::Line("3 KiB of 9 KiB"));
-        assert_eq!(hear(None, 501), Screen::Cleared);
-        // The next one has its own patience, and what was never shown needs no clearing.
-        assert_eq!(hear(Some("1 KiB"), 600), Screen::Same);
-        assert_eq!(hear(None, 2_000), Screen::Same);
-        assert_eq!(hear(Some("1 KiB"), 3_000), Screen::Same);
+        assert_eq!(update(Some("1 KiB of 9 KiB"), 0), Redraw::Nothing);
+        assert_eq!(update(Some("2 KiB of 9 KiB"), 499), Redraw::Nothing);
+        assert_eq!(update(Some("3 KiB of 9 KiB"), 500), Redraw::Line("3 KiB of 9 KiB"));
+        assert_eq!(update(None, 501), Redraw::Clear);
+        // The next fetch has a delay of its own, and nothing is cleared that was never shown.
+        assert_eq!(update(Some("1 KiB"), 600), Redraw::Nothing);
+        assert_eq!(update(None, 2_000), Redraw::Nothing);
+        assert_eq!(update(Some("1 KiB"), 3_000), Redraw::Nothing);
     }
 }

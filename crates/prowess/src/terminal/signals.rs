@@ -1,73 +1,77 @@
-//! Ctrl-C and its like: what is put right before a signal ends this program (a terminal that does not show what is typed,
-//! temporary folders), and what whoever pressed it is told about the store.
+//! Cleanup on SIGINT, SIGTERM and SIGHUP: restores the terminal's echo, removes temporary folders, and reports whether the
+//! store was changed.
 //!
-//! The program still ends by that signal, so that a shell sees why. Verbs that run tools have their own way, see `run/tool_run.rs`.
+//! The process still ends by the signal, so that a shell sees it. Verbs that run tools handle signals in `run/tool_run.rs`.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use prowess_store::store::Moment;
+use prowess_store::store::ChangePhase;
 
 use crate::terminal::printer::{Printer, aside};
 
-/// Who is told what becomes of the store.
+/// What is reported about the store when a signal arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Audience {
-    /// The verb changes none.
-    Nobody,
-    /// Whoever wants results and errors only.
+enum Verbosity {
+    /// Nothing: the verb does not change the store.
+    Silent,
+    /// Errors only.
     Quiet,
-    Everybody,
+    Normal,
 }
 
-/// How far this process is with what it changes.
+/// The state of this process's changes to the store.
 #[derive(Debug)]
-struct Progress {
-    audience: Audience,
-    /// A change is happening, which is better finished than broken off.
+struct StoreChange {
+    verbosity: Verbosity,
+    /// A change is under way; the signal waits for its end.
     is_changing: bool,
-    /// Something is not as it was.
+    /// Something was changed.
     has_changed: bool,
 }
 
-type Repair = Box<dyn Fn() + Send>;
+type Cleanup = Box<dyn Fn() + Send>;
 
-static PROGRESS: Mutex<Progress> =
-    Mutex::new(Progress { audience: Audience::Nobody, is_changing: false, has_changed: false });
-static ENDED: Condvar = Condvar::new();
-static REPAIRS: Mutex<Vec<(u64, Repair)>> = Mutex::new(Vec::new());
+static STORE_CHANGE: Mutex<StoreChange> = Mutex::new(StoreChange {
+    verbosity: Verbosity::Silent,
+    is_changing: false,
+    has_changed: false,
+});
+static CHANGE_ENDED: Condvar = Condvar::new();
+static CLEANUPS: Mutex<Vec<(u64, Cleanup)>> = Mutex::new(Vec::new());
 
-fn progress() -> MutexGuard<'static, Progress> {
-    PROGRESS.lock().unwrap_or_else(PoisonError::into_inner)
+fn store_change() -> MutexGuard<'static, StoreChange> {
+    STORE_CHANGE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn repairs() -> MutexGuard<'static, Vec<(u64, Repair)>> {
-    REPAIRS.lock().unwrap_or_else(PoisonError::into_inner)
+fn cleanups() -> MutexGuard<'static, Vec<(u64, Cleanup)>> {
+    CLEANUPS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From here on a signal is answered with a sentence about the store before it ends the process.
+/// From now on a signal reports whether the store was changed before it ends the process.
 pub(crate) fn listen(printer: &Printer) {
-    progress().audience = if printer.is_quiet() { Audience::Quiet } else { Audience::Everybody };
+    store_change().verbosity =
+        if printer.is_quiet() { Verbosity::Quiet } else { Verbosity::Normal };
     wait_for_signals();
 }
 
-/// Something that is put right should a signal come before this is dropped.
+/// A registered cleanup, which is unregistered when this is dropped.
 #[must_use]
 pub(crate) struct Repaired(u64);
 
-/// Has something put right by the next signal that ends the program.
-pub(crate) fn repaired_by(repair: impl Fn() + Send + 'static) -> Repaired {
+/// Registers a cleanup to run when a signal terminates the process.
+pub(crate) fn repaired_by(cleanup: impl Fn() + Send + 'static) -> Repaired {
     static NUMBERS: AtomicU64 = AtomicU64::new(0);
     let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
-    repairs().push((number, Box::new(repair)));
+    cleanups().push((number, Box::new(cleanup)));
     wait_for_signals();
     Repaired(number)
 }
 
 impl Drop for Repaired {
     fn drop(&mut self) {
-        repairs().retain(|(number, _)| *number != self.0);
+        cleanups().retain(|(number, _)| *number != self.0);
     }
 }
 
@@ -76,25 +80,25 @@ fn wait_for_signals() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     static WAITING: std::sync::Once = std::sync::Once::new();
     WAITING.call_once(|| {
-        // Without a handler a signal ends this process without a word, as it always did.
+        // Without a handler the signal ends this process by default.
         let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]) else {
             return;
         };
         std::thread::spawn(move || {
             let Some(signal) = signals.forever().next() else { return };
-            let settled = ENDED.wait_while(progress(), |progress| progress.is_changing);
-            let progress = settled.unwrap_or_else(PoisonError::into_inner);
-            for (_, repair) in repairs().iter() {
-                repair();
+            let settled = CHANGE_ENDED.wait_while(store_change(), |change| change.is_changing);
+            let change = settled.unwrap_or_else(PoisonError::into_inner);
+            for (_, cleanup) in cleanups().iter() {
+                cleanup();
             }
-            if progress.audience != Audience::Nobody {
-                aside(if progress.has_changed {
-                    "error: interrupted; what was changed until then stays"
+            if change.verbosity != Verbosity::Silent {
+                aside(if change.has_changed {
+                    "error: interrupted; changes made so far are kept"
                 } else {
                     "error: interrupted; nothing was changed"
                 });
             }
-            // The lock stays with this thread, so that no change begins behind the sentence.
+            // This thread keeps the lock, so that no change starts after the message.
             let _ = signal_hook::low_level::emulate_default_handler(signal);
             std::process::exit(128 + signal);
         });
@@ -104,25 +108,21 @@ fn wait_for_signals() {
 #[cfg(not(unix))]
 fn wait_for_signals() {}
 
-/// A change of a store has got so far.
-pub(crate) fn at_moment(store: &Path, moment: Moment) {
-    match moment {
-        Moment::Waits => {
-            if progress().audience != Audience::Quiet {
+/// Records a phase of a change to a store.
+pub(crate) fn at_phase(store: &Path, phase: ChangePhase) {
+    match phase {
+        ChangePhase::Waiting => {
+            if store_change().verbosity != Verbosity::Quiet {
                 aside(&format!("waiting for another process that changes `{}`", store.display()));
             }
         }
-        Moment::Begins => progress().is_changing = true,
-        Moment::Ends => {
-            let mut progress = progress();
-            progress.is_changing = false;
-            progress.has_changed = true;
-            ENDED.notify_all();
+        ChangePhase::Started => store_change().is_changing = true,
+        ChangePhase::Finished => {
+            let mut change = store_change();
+            change.is_changing = false;
+            change.has_changed = true;
+            CHANGE_ENDED.notify_all();
         }
+        ChangePhase::Placing => store_change().has_changed = true,
     }
-}
-
-/// Something outside of the store is changed now, such as the folders of agents.
-pub(crate) fn changes_begin() {
-    progress().has_changed = true;
 }

@@ -1,16 +1,18 @@
-//! Long lines for a terminal: broken between words, and continued further in.
+//! Line wrapping for a terminal, with an indent for continuation lines.
 
 use unicode_width::UnicodeWidthStr as _;
 
-/// A line that fits. What follows a break stands `indent` columns in; without a width, as in a pipe, nothing is broken.
-/// A word that is longer than a line stays whole, because paths and commands are there to be copied.
+/// Wraps a line between words; continuation lines are indented by `indent` columns.
+///
+/// Without a width, as in a pipe, nothing is wrapped. A word that is longer than a line stays whole, because paths and
+/// commands are meant to be copied.
 pub(crate) fn wrap(line: &str, indent: usize, width: Option<usize>) -> String {
     let Some(width) = width.filter(|width| columns(line) > *width) else { return line.to_owned() };
     let text = line.trim_start_matches(' ');
     let mut wrapped = line[..line.len() - text.len()].to_owned();
     let mut column = wrapped.len();
     let mut is_first = true;
-    // Blanks in a row are somebody's layout, and belong to the word behind them.
+    // Several spaces in a row are layout; they belong to the word after them.
     for word in words(text) {
         let length = columns(word);
         if !is_first && column + length > width {
@@ -28,7 +30,7 @@ pub(crate) fn wrap(line: &str, indent: usize, width: Option<usize>) -> String {
     wrapped
 }
 
-/// The words of a text, each with the blanks before it.
+/// The words of a text, each with the spaces before it.
 fn words(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut start = 0;
@@ -44,7 +46,7 @@ fn words(text: &str) -> Vec<&str> {
     words
 }
 
-/// How many columns a text takes. Colours take none.
+/// The width of a text in columns, without escape sequences for colours.
 fn columns(text: &str) -> usize {
     anstream::adapter::strip_str(text).map(str::width).sum()
 }
@@ -59,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_broken_between_words() {
+    fn wraps_between_words() {
         check("one two three", 2, 13, "one two three");
         check("one two three", 2, 12, "one two\n  three");
         check("  + one two three", 4, 11, "  + one two\n    three");
@@ -70,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn width_is_what_a_reader_sees() {
+    fn counts_wide_characters_twice_and_colours_not_at_all() {
         // Wide characters take two columns, and colours none.
         check("日本 日本", 0, 8, "日本\n日本");
         check("\u{1b}[1mbold\u{1b}[0m word", 0, 9, "\u{1b}[1mbold\u{1b}[0m word");

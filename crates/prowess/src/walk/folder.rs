@@ -1,11 +1,11 @@
-//! A folder that is open: its entries and files are reached from it, not from the root of the file system again.
+//! Open folders, through which entries and files are opened, as with `openat`.
 //!
-//! A walk of ten thousand skills spends most of its time in the system, so on Linux it asks for no more than it needs:
-//! open, list and close for a folder; open, read and close for a file.
+//! A walk of ten thousand skills spends most of its time in system calls, so on Linux it makes only those it needs: open,
+//! list and close for a folder; open, read and close for a file.
 
 use crate::skill::skill_ref::Buffer;
 
-/// What an entry is.
+/// The type of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A file with content.
@@ -37,14 +37,14 @@ mod system {
         descriptor: OwnedFd,
     }
 
-    /// Room for a list of entries, used again and again.
+    /// A buffer for lists of entries, which is reused.
     pub(in crate::walk) struct Scratch {
         bytes: Vec<MaybeUninit<u8>>,
     }
 
     impl Scratch {
         pub(in crate::walk) fn new() -> Self {
-            // What glibc uses; far more than the longest name.
+            // The size that glibc uses; far more than the longest name.
             Self { bytes: vec![MaybeUninit::uninit(); 32 << 10] }
         }
     }
@@ -55,14 +55,14 @@ mod system {
             Ok(Self { descriptor: openat(CWD, path, flags, Mode::empty())? })
         }
 
-        /// Opens a folder in this one. A link in its place is refused.
+        /// Opens a folder in this one, and refuses a link.
         pub(in crate::walk) fn child(&self, path: &Path) -> io::Result<Self> {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
             let name = path.file_name().unwrap_or_default();
             Ok(Self { descriptor: openat(&self.descriptor, name, flags, Mode::empty())? })
         }
 
-        /// Hands every entry to `visit`.
+        /// Calls `visit` for every entry.
         pub(in crate::walk) fn list(
             &self,
             _path: &Path,
@@ -77,7 +77,7 @@ mod system {
                     continue;
                 }
                 let kind = match entry.file_type() {
-                    // Some file systems don't say it in the list.
+                    // Some file systems don't list the type.
                     FileType::Unknown => statat(&self.descriptor, name, AtFlags::SYMLINK_NOFOLLOW)
                         .map_or(FileType::Unknown, |data| FileType::from_raw_mode(data.st_mode)),
                     known => known,
@@ -115,7 +115,7 @@ mod system {
 
     use super::{Buffer, Kind};
 
-    /// Where the system has no better way, a folder is its path.
+    /// On other systems, folders are addressed by path.
     pub(in crate::walk) struct Folder;
 
     pub(in crate::walk) struct Scratch;

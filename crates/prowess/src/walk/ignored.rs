@@ -1,4 +1,4 @@
-//! What .gitignore files leave out of a walk.
+//! The rules of .gitignore files in a walk.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -6,10 +6,10 @@ use std::sync::Arc;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-/// The rules that count in a folder: its own, and those of the folders around it.
+/// The rules for a folder: its own, and those of the folders above it.
 pub(super) struct Ignored {
     rules: Gitignore,
-    /// For rules from above the root of the walk: the root's full path, and the root as the walk knows it.
+    /// For rules above the root of the walk: the root's absolute path, and the root as the user named it.
     above: Option<(PathBuf, PathBuf)>,
     outer: Option<Arc<Ignored>>,
 }
@@ -17,11 +17,11 @@ pub(super) struct Ignored {
 pub(super) const FILE: &str = ".gitignore";
 
 impl Ignored {
-    /// The rules from above a root: those of its repository.
+    /// The rules above a root: those of its repository.
     pub(super) fn around(root: &Path) -> Option<Arc<Self>> {
         let full = root.canonicalize().ok()?;
         let repository = full.ancestors().skip(1).find(|folder| folder.join(".git").exists())?;
-        // A root that is a repository of its own owes nothing to the one around it.
+        // A root that is a repository itself is independent of the one around it.
         if full.join(".git").exists() {
             return None;
         }
@@ -38,12 +38,12 @@ impl Ignored {
         })
     }
 
-    /// The rules of a folder that has a .gitignore, inside those of the folders around it.
+    /// The rules of a folder with a .gitignore, on top of those of the folders above it.
     pub(super) fn inside(outer: Option<Arc<Self>>, folder: &Path) -> Arc<Self> {
         Arc::new(Self { rules: rules(folder, &folder.join(FILE)), above: None, outer })
     }
 
-    /// Whether a path is left out. The nearest rule decides.
+    /// Whether a path is ignored. The nearest rule decides.
     pub(super) fn covers(&self, path: &Path, is_folder: bool) -> bool {
         let full = self.above.as_ref().map(|(full, root)| {
             let below = path.strip_prefix(root).unwrap_or(path);
@@ -59,7 +59,7 @@ impl Ignored {
 
 fn rules(folder: &Path, file: &Path) -> Gitignore {
     let mut builder = GitignoreBuilder::new(folder);
-    // Lines that git would not understand are left out, as git does.
+    // Invalid lines are ignored, as git does.
     let _ = builder.add(file);
     builder.build().unwrap_or_else(|_| Gitignore::empty())
 }

@@ -1,17 +1,17 @@
-//! Work for several threads: each keeps its own, and gives some away when another has none.
+//! A work queue for several threads: each keeps its own tasks, and shares some when another thread waits.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// Work that nobody has taken, and how many threads wait for some.
+/// The shared tasks, and how many threads wait for one.
 pub(super) struct Queue<T> {
-    state: Mutex<State<T>>,
+    state: Mutex<QueueState<T>>,
     changed: Condvar,
-    /// A copy of `State::waiting`, to look at without the lock.
-    hungry: AtomicUsize,
+    /// A copy of `QueueState::waiting`, to be read without the lock.
+    waiting: AtomicUsize,
 }
 
-struct State<T> {
+struct QueueState<T> {
     tasks: Vec<T>,
     workers: usize,
     waiting: usize,
@@ -20,30 +20,30 @@ struct State<T> {
 impl<T> Queue<T> {
     pub(super) fn new(tasks: Vec<T>) -> Self {
         Self {
-            state: Mutex::new(State { tasks, workers: 0, waiting: 0 }),
+            state: Mutex::new(QueueState { tasks, workers: 0, waiting: 0 }),
             changed: Condvar::new(),
-            hungry: AtomicUsize::new(0),
+            waiting: AtomicUsize::new(0),
         }
     }
 
-    /// One thread more. Called before it starts, so that the first ones don't think they are alone.
+    /// Adds a worker. Called before its thread starts, so that the first workers don't stop too early.
     pub(super) fn join(&self) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).workers += 1;
     }
 
-    /// The next task; waits while others may still find some, and ends with `None`.
+    /// Takes the next task; waits while other workers may add some, and returns `None` at the end.
     pub(super) fn take(&self) -> Option<T> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.waiting += 1;
         loop {
             if let Some(task) = state.tasks.pop() {
                 state.waiting -= 1;
-                self.hungry.store(state.waiting, Ordering::Relaxed);
+                self.waiting.store(state.waiting, Ordering::Relaxed);
                 return Some(task);
             }
-            self.hungry.store(state.waiting, Ordering::Relaxed);
+            self.waiting.store(state.waiting, Ordering::Relaxed);
             if state.waiting == state.workers {
-                // Nobody is left who could find more.
+                // No worker is left that could add more.
                 self.changed.notify_all();
                 return None;
             }
@@ -51,10 +51,10 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Gives the older half of a thread's own tasks away, if another thread waits. Older tasks are nearer to the root,
-    /// so there is more below them.
+    /// Shares the older half of a thread's own tasks, if another thread waits. Older tasks are nearer to the root, so there
+    /// is more below them.
     pub(super) fn share(&self, own: &mut Vec<T>) {
-        if own.len() < 2 || self.hungry.load(Ordering::Relaxed) == 0 {
+        if own.len() < 2 || self.waiting.load(Ordering::Relaxed) == 0 {
             return;
         }
         let half = own.len() / 2;

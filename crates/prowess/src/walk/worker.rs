@@ -1,4 +1,4 @@
-//! One thread of a walk: takes folders, checks the skills in them, and hands in what it found.
+//! One thread of a walk: takes folders, checks the skills in them, and adds the results to the total.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prowess_files::whole::folder_of;
+use prowess_files::atomic::folder_of;
 use prowess_format::form_of;
 
 use super::folder::{Folder, Kind, Scratch};
@@ -19,15 +19,15 @@ use crate::skill::skill_ref::{self, Buffer};
 
 /// A part of a walk.
 pub(super) enum Task {
-    /// What the user named.
+    /// A root that the user named.
     Root(Root),
     /// A folder below it.
     Folder {
-        /// The folder that it lies in.
+        /// The folder that contains it.
         parent: Arc<Folder>,
-        /// Its path.
+        /// The path.
         path: PathBuf,
-        /// What is left out.
+        /// The rules of .gitignore files.
         ignored: Option<Arc<Ignored>>,
     },
 }
@@ -55,7 +55,7 @@ impl<'w> Worker<'w> {
         }
     }
 
-    /// Works until nothing is left anywhere.
+    /// Works until no tasks are left.
     pub(super) fn run(mut self) {
         while let Some(task) = self.tasks.pop().or_else(|| self.job.queue.take()) {
             match task {
@@ -109,7 +109,7 @@ impl<'w> Worker<'w> {
         }
         let mut files = std::mem::take(&mut self.files);
         for (path, kind) in files.drain(..) {
-            // Links are rare, so only they cost another look; a pipe that nobody writes to would block forever.
+            // Only links and the like cost another system call, and they are rare. Reading a pipe could block forever.
             if kind == Kind::File || fs::metadata(&path).is_ok_and(|data| data.is_file()) {
                 self.check_file(path, Some(&folder));
             }
@@ -126,7 +126,7 @@ impl<'w> Worker<'w> {
         }));
     }
 
-    /// Checks one file, which lies in `folder` where that is open.
+    /// Checks one file; `folder` is its folder, if that is open.
     fn check_file(&mut self, path: PathBuf, folder: Option<&Folder>) {
         if let Some(visited) = &self.job.visited
             && let Ok(mut visited) = visited.lock()
@@ -151,7 +151,7 @@ impl<'w> Worker<'w> {
         };
         self.share.files += 1;
         self.job.progress.step();
-        // It may turn out to be the only file, which is reported even when it is clean.
+        // It may turn out to be the only file, which is reported even if it has no findings.
         let first = self.share.files == 1;
         let check =
             &CheckOptions { clean_files: first || self.job.check.clean_files, ..*self.job.check };
@@ -171,7 +171,7 @@ impl<'w> Worker<'w> {
         self.share.take(examined, path);
     }
 
-    /// Notes a folder that could not be walked; one that is gone by now is nobody's mistake.
+    /// Records a folder that could not be read; one that was deleted meanwhile is ignored.
     fn fail(&mut self, path: &Path, error: &io::Error) {
         if error.kind() != io::ErrorKind::NotFound {
             self.share.failures.push(Error::io("list", path, error));
@@ -187,7 +187,7 @@ impl Drop for Worker<'_> {
     }
 }
 
-/// What a walk makes of a file, by its name.
+/// Whether a walk checks a file, by its name.
 enum Interest {
     Wanted,
     OtherSpelling,
@@ -209,7 +209,7 @@ fn interest(name: &OsStr) -> Interest {
     }
 }
 
-/// Checks the bytes of a file that lies at `path`.
+/// Checks the bytes of the file at `path`.
 pub(super) fn examine(
     path: &Path,
     bytes: &[u8],

@@ -319,7 +319,7 @@ fn an_installed_skill_has_its_requirements_and_its_signature() {
         .file("fetch/SKILL.md", text)
         .file("fetch/tools.py", "def fetch() -> str:\n    \"\"\"Fetches.\"\"\"\n    return \"\"\n")
         .file("fetch/lib/client.py", "URL = \"\"\n");
-    let wanted = "# Made from the `requirements` of SKILL.md, which is what counts.\nattrs\nrequests>=2.31\n";
+    let wanted = "# Generated from the `requirements` of SKILL.md. Edit them there.\nattrs\nrequests>=2.31\n";
     let packed = scene.run("pack fetch --output unsigned.tar.gz");
     assert!(packed.contains("added `requirements.txt`"), "{packed}");
     // The author's folder is as it was.

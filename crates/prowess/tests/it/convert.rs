@@ -48,7 +48,7 @@ fn nothing_is_replaced_unasked() {
     assert_snapshot!(scene.run("convert git --to agent-skills --output out --quiet"), @"
     exit 1
     --- stderr
-    error: `out/git/SKILL.md` exists already
+    error: `out/git/SKILL.md` already exists
     hint: choose another folder, or add `--force` to replace it
     ");
     assert_eq!(scene.text("out/git/SKILL.md"), "mine");
@@ -132,7 +132,7 @@ fn a_file_in_the_way_is_named() {
     assert_snapshot!(scene.run(arguments), @"
     exit 1
     --- stderr
-    error: `out` is a file, and a folder is needed there
+    error: `out` is a file, not a folder
     hint: name another folder, or move the file away
     ");
     for more in ["--dry-run", "--force"] {

@@ -142,3 +142,51 @@ fn libraries_name_no_flags_and_no_verbs() {
     let allowed = NAMING_FLAGS.iter().map(|(file, _)| (*file).to_owned()).collect();
     assert_eq!(naming, allowed);
 }
+
+/// Every page of the reference, which includes the help texts and the pages of `prowess explain`.
+#[test]
+fn the_reference_contains_no_internal_codes() {
+    let scene = scene();
+    let _ = scene.run("generate-docs out");
+    let folder = scene.path().join("out");
+    let pages = prowess_testkit::files_below(&folder, &|_| true);
+    assert!(pages.len() > 100);
+    for page in pages {
+        let text = String::from_utf8(prowess_testkit::bytes(&page)).expect("a page is UTF-8");
+        let codes = prowess_testkit::internal_codes(&text);
+        assert!(codes.is_empty(), "{}: {codes:?}", page.display());
+    }
+}
+
+/// Every finding in every fixture, as `prowess check` prints it.
+#[test]
+fn printed_findings_contain_no_internal_codes() {
+    let fixtures = prowess_testkit::fixtures();
+    let printed = scene().stdout(&format!("check --format json {}", fixtures.display()));
+    let printed: serde_json::Value = serde_json::from_str(&printed).expect("the report is JSON");
+    let mut texts = Vec::new();
+    messages(&printed, &mut texts);
+    assert!(texts.len() > 500, "{}", texts.len());
+    for text in texts {
+        let codes = prowess_testkit::internal_codes(text);
+        assert!(codes.is_empty(), "{codes:?} in {text}");
+    }
+}
+
+/// The values of all `message`, `help` and `title` keys.
+fn messages<'v>(value: &'v serde_json::Value, texts: &mut Vec<&'v str>) {
+    match value {
+        serde_json::Value::Array(items) => items.iter().for_each(|item| messages(item, texts)),
+        serde_json::Value::Object(map) => {
+            for (key, value) in map {
+                match value.as_str() {
+                    Some(text) if ["message", "help", "title"].contains(&key.as_str()) => {
+                        texts.push(text);
+                    }
+                    _ => messages(value, texts),
+                }
+            }
+        }
+        _ => {}
+    }
+}

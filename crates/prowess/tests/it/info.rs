@@ -57,11 +57,11 @@ fn an_unknown_name_gets_a_known_one() {
     error: there is no skill `gret` here
     hint: did you mean `greet`?
     ");
-    assert_snapshot!(machine().run("info greet"), @"
+    assert_snapshot!(machine().run("info greet"), @r"
     exit 3
     --- stderr
     error: there is no skill `greet` here
-    hint: `prowess list` shows all, `prowess search` those of a registry
+    hint: `prowess list` shows the skills here, `prowess search` those of a registry
     ");
 }
 

@@ -321,7 +321,7 @@ fn looking_writes_nothing() {
 #[test]
 fn without_a_terminal_questions_need_a_yes_beforehand() {
     let scene = home().file("greet/SKILL.md", manifest("greet", "1.0.0", DANGEROUS));
-    assert_snapshot!(scene.run("install ./greet --allow-experimental"), @"
+    assert_snapshot!(scene.run("install ./greet --allow-experimental"), @r"
     exit 4
     --- stderr
     greet 1.0.0, experimental
@@ -330,7 +330,7 @@ fn without_a_terminal_questions_need_a_yes_beforehand() {
       may    shell:execute:git
       ? it wants `shell:execute:git`
     error: confirmation is needed, but this is not a terminal
-    hint: look at them with `--dry-run`, then agree with `--yes`
+    hint: read the questions with `--dry-run`, then agree with `--yes`
     ");
     assert!(installed(&scene).is_empty());
     let said = scene.run("install ./greet --allow-experimental --yes --format json");
@@ -413,7 +413,7 @@ fn the_lock_gives_the_same_bytes_or_nothing() {
     --- stderr
     error: `greet` is not what the lock file says: it has the digest [DIGEST], and [DIGEST] was installed
     hint: find out who changed it
-    hint: `prowess update greet` installs what is there now
+    hint: `prowess update greet` installs the current version
     ");
     assert!(!scene.path().join(STORE).join("skills/greet").exists());
 }

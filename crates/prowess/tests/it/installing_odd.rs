@@ -208,11 +208,11 @@ fn names_are_not_given_to_skills_that_have_one() {
     error: `--as` gives one skill a name, and several are named
     hint: install them one by one
     ");
-    assert_snapshot!(install(&scene, "some-name --as other"), @"
+    assert_snapshot!(install(&scene, "some-name --as other"), @r"
     exit 2
     --- stderr
     error: `some-name` is a name in a registry, so it can't be installed as `other`
-    hint: leave out `--as`
+    hint: run it without `--as`
     ");
     assert_snapshot!(install(&scene, "./skills/azure-cli --as Other_Name"), @"
     exit 2
@@ -374,7 +374,7 @@ fn errors(text: &str) -> String {
 fn errors_are_asked_about_once() {
     const TEXT: &str =
         "---\nname: greet\nmetadata:\n  version: 1.0.0\n---\n\n# Greet\n\nSay hello.\n";
-    assert_snapshot!(errors(TEXT), @"
+    assert_snapshot!(errors(TEXT), @r"
     exit 4
     --- stderr
     greet 1.0.0, experimental
@@ -382,9 +382,9 @@ fn errors_are_asked_about_once() {
       files  1 (68 bytes)
       ? it has 1 error, so agents may not load it: `description` is missing (`prowess check [SCENE]/greet` shows all)
     error: confirmation is needed, but this is not a terminal
-    hint: look at them with `--dry-run`, then agree with `--yes`
+    hint: read the questions with `--dry-run`, then agree with `--yes`
     ");
-    assert_snapshot!(errors("# Greet\n\nSay hello.\n"), @"
+    assert_snapshot!(errors("# Greet\n\nSay hello.\n"), @r"
     exit 4
     --- stderr
     greet (no version), experimental
@@ -392,7 +392,7 @@ fn errors_are_asked_about_once() {
       files  1 (20 bytes)
       ? it has no front matter, so agents may not load it
     error: confirmation is needed, but this is not a terminal
-    hint: look at them with `--dry-run`, then agree with `--yes`
+    hint: read the questions with `--dry-run`, then agree with `--yes`
     ");
     let scene = home().file("greet/SKILL.md", TEXT);
     assert!(install(&scene, "./greet --yes").starts_with("exit 0"));

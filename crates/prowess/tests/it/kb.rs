@@ -243,7 +243,7 @@ fn an_interrupted_run_says_what_it_has_kept() {
     let mut errors = child.stderr.take().expect("a pipe");
     errors.read_to_string(&mut said).expect("it is text");
     assert_eq!(child.wait().expect("it ends").code(), Some(130), "{said}");
-    assert!(said.contains("stopped after 2 of 3 files; these are kept"), "{said}");
+    assert!(said.contains("stopped after 2 of 3 files, which are kept"), "{said}");
     let found = scene.run("kb search papers rye bread --top 5");
     assert!(found.contains("notes/m.txt") && !found.contains("wings"), "{found}");
 }
@@ -256,12 +256,12 @@ fn a_person_is_asked_before_a_base_goes() {
     assert_snapshot!(scene.run_on_terminal(&["kb", "remove", "papers"], "n\n"), @r"
     exit 0
     --- terminal
-    take away `papers` with 3 documents? [y]es / [N]o: note: `papers` stays
+    Delete `papers` with 3 documents? [y]es / [N]o: note: `papers` was not removed
     ");
     assert_snapshot!(scene.run_on_terminal(&["kb", "remove", "papers"], "y\n"), @r"
     exit 0
     --- terminal
-    take away `papers` with 3 documents? [y]es / [N]o: removed knowledge base `papers`
+    Delete `papers` with 3 documents? [y]es / [N]o: removed knowledge base `papers`
     ");
 }
 

@@ -47,7 +47,7 @@ fn a_batch_needs_a_place_unless_it_is_a_dry_run() {
     assert_snapshot!(scene.run("migrate old --batch"), @"
     exit 2
     --- stderr
-    error: `--batch` needs a folder to write into
+    error: `--batch` needs a folder to write to
     hint: add `--output DIR`, or `--dry-run` to print the report and write nothing
     ");
     for arguments in ["migrate old --batch --dry-run", "migrate old --batch --dry-run --validate"] {
@@ -69,8 +69,8 @@ fn a_gaia_skill_is_there_already() {
     assert_snapshot!(scene.run("migrate web-search"), @"
     exit 1
     --- stderr
-    error: `web-search/SKILL.md` is a GAIA skill already
-    hint: `--dialect openclaw` reads it as an OpenClaw skill all the same
+    error: `web-search/SKILL.md` is already a GAIA skill
+    hint: `--dialect openclaw` reads it as an OpenClaw skill anyway
     ");
 }
 

@@ -106,7 +106,7 @@ fn many_models_are_cut_for_people_and_not_for_programs() {
     let provider = ScriptedProvider::start(Script::new([]).page("/v1/models", list(&names)));
     let scene = with("").variable("OLLAMA_HOST", provider.url());
     let text = scene.stdout("models");
-    assert!(text.contains("ollama/m19\n           and 3 more, see --format json\n"), "{text}");
+    assert!(text.contains("ollama/m19\n           and 3 more, see `--format json`\n"), "{text}");
     let json: Value = serde_json::from_str(&scene.stdout("models --format json")).expect("JSON");
     let ollama = json["providers"].as_array().expect("a list").iter();
     let ollama = ollama.clone().find(|provider| provider["name"] == "ollama").expect("ollama");

@@ -36,7 +36,7 @@ fn a_folder_that_exists_is_left_alone() {
     assert_snapshot!(scene.run("new hello"), @"
     exit 1
     --- stderr
-    error: `hello` exists already
+    error: `hello` already exists
     hint: choose another name, or another folder with `--output`
     ");
     assert_snapshot!(scene.files(), @"hello/notes.txt");
@@ -48,7 +48,7 @@ fn a_file_in_the_way_is_named() {
     assert_snapshot!(scene.run("new hello --output skills"), @"
     exit 1
     --- stderr
-    error: `skills` is a file, and a folder is needed there
+    error: `skills` is a file, not a folder
     hint: name another folder, or move the file away
     ");
     assert_eq!(
@@ -64,7 +64,7 @@ fn a_wrong_name_gets_a_right_one() {
     assert_snapshot!(scene.run_with(&["new", "My Skill"], ""), @"
     exit 2
     --- stderr
-    error: `My Skill` is not a name for a skill: it contains upper-case letters
+    error: `My Skill` is not a valid name for a skill: it contains upper-case letters
     hint: try `prowess new my-skill`
     ");
     assert_snapshot!(scene.run("new ../escape"));

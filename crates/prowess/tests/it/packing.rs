@@ -35,7 +35,7 @@ fn what_ends_like_a_folder_is_one() {
     exit 3
     --- stderr
     error: the folder `nowhere` does not exist
-    hint: make it with `mkdir -p nowhere`
+    hint: create it with `mkdir -p nowhere`
     ");
 }
 

@@ -24,7 +24,7 @@ fn inputs_fill_a_prompt() {
     exit 2
     --- stderr
     error: `lines` has two values: `--input lines=2` and one in `--inputs`
-    hint: give one of them
+    hint: give only one of them
     ");
 }
 

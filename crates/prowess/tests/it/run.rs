@@ -459,7 +459,7 @@ fn a_link_out_of_the_skill_is_refused() {
     assert_snapshot!(scene.run("run ../skills/probe --yes"), @"
     exit 125
     --- stderr
-    error: can't compute the skill's digest: `[SCENE]/skills/probe/notes` is a symbolic link that does not lead to a file of the skill
+    error: can't compute the skill's digest: `[SCENE]/skills/probe/notes` is a symbolic link that does not point to a file of the skill
     ");
 }
 
@@ -480,7 +480,7 @@ fn without_a_terminal_nothing_is_approved() {
     exit 125
     --- stderr
     error: `probe/make` needs your approval: you have not approved it yet; `shell:execute:touch` needs your consent; `filesystem:write:./**` needs your consent
-    hint: run it in a terminal to be asked, or pass `--yes` for this one run
+    hint: run it in a terminal to be asked, or approve this run with `--yes`
     ");
     assert_snapshot!(scene.run("run ../skills/probe --format json"));
     assert!(!scene.path().join("repo/made").exists());
@@ -493,7 +493,7 @@ fn what_is_wide_and_from_nobody_is_not_answered_in_advance() {
     exit 125
     --- stderr
     error: `probe/make` needs your approval: you have not approved it yet; `shell:execute:touch` needs your consent; `filesystem:write:./**` needs your consent; it requests the network without naming hosts
-    hint: run it in a terminal and decide: `--yes` does not answer this
+    hint: run it in a terminal to be asked: `--yes` does not approve this
     ");
 }
 
@@ -541,9 +541,9 @@ fn an_answer_is_remembered_until_something_changes() {
     exit 3
     --- stderr
     error: nothing is approved for `probe/list`
-    hint: `prowess approvals list` shows what is
+    hint: `prowess approvals list` shows the approvals
     ");
-    assert_eq!(scene.run("approvals revoke probe"), "exit 0\n--- stderr\ntook back 2 approvals\n");
+    assert_eq!(scene.run("approvals revoke probe"), "exit 0\n--- stderr\nrevoked 2 approvals\n");
     assert!(scene.run("run ../skills/probe/say").starts_with("exit 125"));
 }
 

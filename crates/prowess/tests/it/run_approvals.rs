@@ -78,7 +78,7 @@ fn what_does_not_depend_on_the_folder_is_asked_once() {
     let scene = two_projects(permissions, &[("say", &[], "echo hello")]).file("home/notes/a", "");
     assert!(scene.run_on_terminal(&["run", "../skills/probe"], "y\n").ends_with("hello\n"));
     let list = listed(&scene);
-    assert!(list.contains("  for       every folder: nothing in it depends on"), "{list}");
+    assert!(list.contains("  for       every folder: no permission depends on"), "{list}");
     assert_eq!(scene.inside("other").stdout("run ../skills/probe"), "hello\n");
 }
 
@@ -94,7 +94,7 @@ fn a_file_of_an_earlier_version_asks_once_more() {
     }
     let scene = scene.file(path, stored.to_string());
     assert_snapshot!(undated(&scene.run("run ../skills/probe")));
-    assert!(listed(&scene).contains("  for       no folder: "), "{}", listed(&scene));
+    assert!(listed(&scene).contains("  for       unknown: "), "{}", listed(&scene));
     scene.run_on_terminal(&["run", "../skills/probe"], "y\n");
     assert_eq!(scene.stdout("run ../skills/probe"), "hello\n");
     assert_eq!(listed(&scene).matches("approved").count(), 1, "the old record is replaced");
@@ -108,8 +108,8 @@ fn a_tool_is_not_left_allowed_by_the_approval_of_its_skill() {
     assert_snapshot!(scene.run("approvals revoke probe/list"), @"
     exit 0
     --- stderr
-    took back 1 approval
-    note: `probe/list` was approved with the whole skill, so `probe` asks again for its other tools too
+    revoked 1 approval
+    note: `probe/list` was approved with the whole skill, so its other tools ask again too
     ");
     assert!(scene.run("run ../skills/probe/list").starts_with("exit 125"));
     assert!(scene.run("run ../skills/probe/say").starts_with("exit 125"));
@@ -150,7 +150,7 @@ fn the_list_marks_what_asks_again() {
     let before = scene.text("skills/probe/SKILL.md");
     let scene = scene.file("skills/probe/SKILL.md", format!("{before}\nMore.\n"));
     assert_eq!(files(&scene), "changed");
-    let marked = "  changed   its files are not those any more, so it asks again\n";
+    let marked = "  changed   its files have changed, so it asks again\n";
     assert!(listed(&scene).contains(marked), "{}", listed(&scene));
     // What was approved is what is there: after a revert it counts again.
     let scene = scene.file("skills/probe/SKILL.md", before);
@@ -186,7 +186,7 @@ fn a_skill_that_is_the_project_says_before_the_answer_that_it_stays_as_it_is() {
     let scene = scene.file("skills/probe/.git/HEAD", "ref: refs/heads/main\n");
     for shown in [scene.run("policy ."), scene.run_on_terminal(&["run", "."], "n\n")] {
         let shown = shown.replace("\n    ", " ");
-        assert!(shown.contains("  - gets nothing from `filesystem:write:./**`: "), "{shown}");
+        assert!(shown.contains("  - gets no access from `filesystem:write:./**`: "), "{shown}");
         assert!(shown.contains("is the skill itself and stays read-only"), "{shown}");
         assert!(!shown.contains("+ may write files"), "{shown}");
     }

@@ -68,9 +68,9 @@ fn a_file_that_is_no_value_is_a_wrong_argument() {
         told.push('\n');
     }
     assert_snapshot!(told, @"
-    say: the parameter `text` holds a zero byte, and no argument of a program can
+    say: the parameter `text` contains a NUL byte, which program arguments can't contain
     `bytes` is not UTF-8
-    say: the parameter `text` has 300000 bytes, and a program takes at most 131071 in one argument: hand it over in a file
+    say: the parameter `text` has 300000 bytes, but a program accepts at most 131071 in one argument: pass it in a file
     `large` is larger than 16 MiB
     ");
     // The longest that a program can be handed.
@@ -88,14 +88,14 @@ fn a_value_is_given_once() {
     exit 2
     --- stderr
     error: `text` has two values: `--input text=1` and one in `--inputs`
-    hint: give one of them
+    hint: give only one of them
     ");
     let twice = "{\"text\": \"1\", \"text\": \"2\"}";
     assert_snapshot!(scene.run_with(&["run", "../skills/probe", "--inputs", twice, "--yes"], ""), @"
     exit 2
     --- stderr
     error: `text` has two values in `--inputs`
-    hint: give one of them
+    hint: give only one of them
     ");
 }
 

@@ -88,7 +88,7 @@ fn only_a_missing_program_is_called_one() {
     assert_eq!(hints("fails"), Value::Null);
     let declare = "it calls `sort`, which the sandbox does not provide; declare it, as in `permissions: [\"shell:execute:sort\"]`";
     assert_eq!(hints("sorts"), json!([declare]));
-    assert!(hints("ends")[0].as_str().is_some_and(|hint| hint.starts_with("it may have started")));
+    assert!(hints("ends")[0].as_str().is_some_and(|hint| hint.starts_with("it may have called")));
     assert_snapshot!(scene.run("run ../skills/probe/sorts --yes"));
 }
 
@@ -96,7 +96,7 @@ fn only_a_missing_program_is_called_one() {
 fn a_failure_says_where_it_ran() {
     let scene = probe("read_only: true\n", &[("status", &[], "git status")]).inside("skills");
     let shown = scene.run("run probe --yes");
-    let place = "hint: it ran in your home `[SCENE]/home`, because no repository is around `[SCENE]/skills`";
+    let place = "hint: it ran in your home directory `[SCENE]/home`, because `[SCENE]/skills` is not in a repository";
     assert!(shown.contains(place), "{shown}");
     // To a tool that sees no files every place is the same.
     let scene = claw("", "handlers/search.py:nothing", "").inside("shelf");
@@ -105,8 +105,7 @@ fn a_failure_says_where_it_ran() {
     let scene =
         probe("", &[("fail", &[], "ls nowhere")]).file("repo/deep/x", "").inside("repo/deep");
     let shown = scene.run("run ../../skills/probe --yes");
-    let place =
-        "hint: it ran in `[SCENE]/repo`, the root of the repository around `[SCENE]/repo/deep`";
+    let place = "hint: it ran in `[SCENE]/repo`, the root of the repository that contains `[SCENE]/repo/deep`";
     assert!(shown.contains(place), "{shown}");
     let shown = scene.inside("repo").run("run ../skills/probe --yes");
     assert!(!shown.contains("it ran in"), "{shown}");
@@ -119,7 +118,7 @@ fn a_parameter_has_one_value() {
     exit 2
     --- stderr
     error: `text` has two values: `--input text=1` and `--input text=2`
-    hint: give one of them; for a list write `--inputs` with JSON
+    hint: give only one of them; for a list use `--inputs` with JSON
     ");
 }
 
@@ -142,8 +141,8 @@ fn what_is_granted_and_not_there_can_be_made() {
     let scene = probe(permissions, tools);
     let policy = scene.run("policy ../skills/probe/file");
     for note in [
-        "[SCENE]/repo/new does not exist yet: a file or folder of that name may be made\n",
-        "[SCENE]/repo/more does not exist yet: that folder is made, and stays if something is put in it\n",
+        "[SCENE]/repo/new does not exist yet: a file or folder of that name may be created\n",
+        "[SCENE]/repo/more does not exist yet: that folder is created, and kept if it is not empty\n",
     ] {
         assert!(policy.contains(note), "{policy}");
     }
@@ -156,7 +155,7 @@ fn what_is_granted_and_not_there_can_be_made() {
         &[("make", &[], "touch far/away")],
     );
     let policy = scene.run("policy ../skills/probe");
-    let note = "[SCENE]/repo/far/away can't be made, because [SCENE]/repo/far does not exist";
+    let note = "[SCENE]/repo/far/away can't be created, because [SCENE]/repo/far does not exist";
     assert!(policy.contains(note), "{policy}");
     assert_snapshot!(scene.run("run ../skills/probe --yes"));
 }

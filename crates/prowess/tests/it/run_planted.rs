@@ -1,4 +1,4 @@
-//! What a tool left is looked at however its run ends (attack sandbox-A10).
+//! Files that a tool left are examined however its run ends (attack sandbox-A10).
 
 #![cfg(target_os = "linux")]
 
@@ -61,9 +61,9 @@ fn the_next_run_looks_at_what_a_killed_one_left() {
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
     let said = look();
-    let late = "a run of `probe/wait` was killed before anybody looked at what it left";
+    let late = "a run of `probe/wait` was killed before its files were examined";
     assert!(said.contains(late), "{said}");
-    assert!(said.contains("it is called `commondir.planted` now"), "{said}");
+    assert!(said.contains("it was renamed to `commondir.planted`"), "{said}");
     assert!(!is_planted(&scene));
     // Once is enough, and the run that looked has left no note of its own.
     assert_eq!(look(), "");

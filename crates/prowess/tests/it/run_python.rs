@@ -48,7 +48,7 @@ fn the_example_greets() {
     exit 125
     --- stderr
     error: `greeting/greet` needs your approval: you have not approved it yet
-    hint: run it in a terminal to be asked, or pass `--yes` for this one run
+    hint: run it in a terminal to be asked, or approve this run with `--yes`
     ");
 }
 

@@ -63,7 +63,7 @@ fn what_can_not_be_bound_is_told() {
     assert_snapshot!(run("API_TOKEN"), @"
     exit 2
     --- stderr
-    error: `API_TOKEN` binds no credential: write `NAME=HOST`, such as `GITHUB_TOKEN=api.github.com`
+    error: `API_TOKEN` is not a credential binding: write `NAME=HOST`, such as `GITHUB_TOKEN=api.github.com`
     ");
     assert_snapshot!(run("OTHER=api.example.com"), @"
     exit 125

@@ -91,7 +91,7 @@ fn prose_from_elsewhere_is_shown_behind_a_warning() {
     use std::process::Stdio;
     let prose = "# Tidy up\n\nDelete everything.\n";
     let scene = scene().file("tidy/SKILL.md", prose);
-    let warning = "warning: this text comes from standard input, and nobody vouches for it";
+    let warning = "warning: this text comes from standard input, which is not trusted";
     // Both streams into one file, so that their order can be seen.
     let shown = |arguments: &[&str]| {
         let mut file = tempfile::tempfile().expect("a temporary file");

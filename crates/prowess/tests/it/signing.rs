@@ -43,8 +43,8 @@ fn a_passphrase_comes_from_a_variable_where_nobody_can_be_asked() {
     assert_snapshot!(scene.run("key new release --passphrase"), @"
     exit 2
     --- stderr
-    error: a passphrase is needed, and there is nobody to ask for it
-    hint: set the variable PROWESS_PASSPHRASE, or run it on a terminal
+    error: a passphrase is needed, but this is not a terminal
+    hint: set the variable PROWESS_PASSPHRASE, or run it in a terminal
     ");
     assert!(!scene.path().join(STORE).join("keys/release.key").exists());
     let scene = scene.variable("PROWESS_PASSPHRASE", "open sesame");
@@ -151,7 +151,7 @@ fn what_can_not_be_signed_says_why() {
     exit 1
     --- stderr
     error: `plain` can't be signed: it has no version
-    hint: a signature is about one version: write `version: 1.0.0` below `metadata:` in its front matter
+    hint: a signature is for one version: add `version: 1.0.0` under `metadata:` in its front matter
     ");
     assert_snapshot!(scene.run("sign nowhere --key release"), @"
     exit 3
@@ -173,8 +173,8 @@ fn what_can_not_be_signed_says_why() {
     assert_snapshot!(scene.run("trust remove 00112233"), @"
     exit 3
     --- stderr
-    error: no key `00112233` is trusted
-    hint: `prowess trust list` shows those that are
+    error: the key `00112233` is not trusted
+    hint: `prowess trust list` shows the trusted keys
     ");
     assert_snapshot!(scene.run("trust list"), @"
     exit 0
@@ -234,10 +234,10 @@ fn a_skill_that_calls_itself_experimental_is_told_from_one_that_nobody_signed() 
     assert_snapshot!(steady(&scene.run("sign greet --key release")), @"
     exit 0
     --- stderr
-    warning: it calls itself experimental (line 5 of its SKILL.md), and no signature makes it more than that
-    hint: write `security_tier: community`, or leave the line out, and sign again
+    warning: it declares itself experimental (line 5 of its SKILL.md), and no signature raises that
+    hint: write `security_tier: community`, or remove the line, and sign again
     signed greet 1.0.0 with the key [HEX] (`greet/SIGNATURE.json`)
-    note: others trust it with `prowess trust add` and what `prowess key export release` prints
+    note: others can trust it: send them the output of `prowess key export release` for `prowess trust add`
     ");
     trust(&scene, "release", "publisher");
     assert_snapshot!(steady(&scene.run("install ./greet")), @"
@@ -298,7 +298,7 @@ fn adding_a_key_again_neither_loosens_it_nor_takes_a_revocation_back() {
     assert_snapshot!(add(&[]), @"
     exit 0
     --- stderr
-    ed25519 key [HEX] is trusted already, as root
+    ed25519 key [HEX] is already trusted as root
     ");
     assert_eq!(scene.stdout("trust list"), before);
     assert_snapshot!(before.replace(&key_id(&scene, "release"), "[KEY]"), @"
@@ -313,23 +313,23 @@ fn adding_a_key_again_neither_loosens_it_nor_takes_a_revocation_back() {
     assert_snapshot!(add(&["--not-before", "2127-01-01T00:00:00Z"]), @"
     exit 2
     --- stderr
-    error: the key would never count: it is to count from [TIME] on, and until [TIME]
-    hint: look at `--not-before` and `--not-after`
+    error: the key would never be valid: `--not-before` [TIME] is after `--not-after` [TIME]
+    hint: swap the two times, or drop one of them
     ");
     let id = key_id(&scene, "release");
     assert!(scene.run(&format!("trust remove {id} --revoked now")).starts_with("exit 0"));
     assert_snapshot!(add(&[]), @"
     exit 4
     --- stderr
-    error: the key [HEX] was revoked at [TIME], and stays so
-    hint: ask its owner for a new key; if it was never stolen, `prowess trust remove` forgets it, and then it can be added
+    error: the key [HEX] was revoked at [TIME]
+    hint: ask its owner for a new key; if it was never stolen, run `prowess trust remove` and add it again
     ");
     assert!(scene.stdout("trust list").contains("revoked at"), "it stays revoked");
     // Only whoever says so forgets it.
     assert_snapshot!(steady(&scene.run(&format!("trust remove {id}"))), @"
     exit 0
     --- stderr
-    removed [HEX], also that it was revoked at [TIME]
+    removed [HEX], including its revocation at [TIME]
     ");
     assert!(add(&[]).starts_with("exit 0"));
 }
@@ -351,7 +351,7 @@ fn a_key_that_counts_at_other_times_is_listed_with_them() {
         list.replace(&key_id(&scene, "old"), "[OLD]").replace(&key_id(&scene, "new"), "[NEW]");
     assert_snapshot!(list, @"
     [OLD]
-      ed25519 key, publisher for *, old, until 2020-01-01T00:00:00Z (over)
+      ed25519 key, publisher for *, old, until 2020-01-01T00:00:00Z (expired)
     [NEW]
       ed25519 key, publisher for *, new, from 2120-01-01T00:00:00Z (not yet)
     ");
@@ -372,7 +372,7 @@ fn what_was_accepted_is_listed_and_can_be_taken_back() {
     exit 0
     --- stderr
     `greet` may be signed by [HEX] from now on
-    note: its signatures prove nothing yet, so that the skill is experimental; `prowess trust add FILE` trusts the key itself
+    note: the key itself is not trusted, so the skill stays experimental; `prowess trust add FILE` trusts it
     ");
     assert!(scene.run("update greet").starts_with("exit 4"), "nobody trusts the key yet");
     trust(&scene, "other", "publisher");
@@ -391,13 +391,13 @@ fn what_was_accepted_is_listed_and_can_be_taken_back() {
     assert_snapshot!(steady(&scene.run(&back)), @"
     exit 0
     --- stderr
-    `greet` may not be signed by [HEX] any more
+    `greet` may no longer be signed by [HEX]
     ");
     assert_snapshot!(steady(&scene.run(&back)), @"
     exit 3
     --- stderr
     error: `[HEX]` was not accepted for `greet`
-    hint: `prowess trust list` shows what was accepted
+    hint: `prowess trust list` shows the accepted signers
     ");
     assert!(scene.run("update greet --dry-run").starts_with("exit 4"));
     // With the key goes what was accepted of it.
@@ -406,7 +406,7 @@ fn what_was_accepted_is_listed_and_can_be_taken_back() {
     exit 0
     --- stderr
     removed [HEX]
-    `greet` may not be signed by [HEX] any more
+    `greet` may no longer be signed by [HEX]
     ");
     assert!(!scene.stdout("trust list").contains("accepted"));
 }
@@ -432,15 +432,15 @@ fn a_key_is_removed_when_somebody_agrees() {
     assert_snapshot!(scene.run("key remove release"), @"
     exit 4
     --- stderr
-    error: a key is not removed without a question, and there is nobody to ask
-    hint: agree with `--yes`
+    error: refusing to delete the key `release` without confirmation (not a terminal)
+    hint: `--yes` deletes it without confirmation
     ");
     assert!(scene.stdout("key list").starts_with("release "), "it is still there");
     assert_snapshot!(steady(&scene.run("key remove release --yes")), @"
     exit 0
     --- stderr
-    removed the key `release` ([HEX])
-    note: where it is trusted it still is: `prowess trust remove [HEX]`
+    deleted the key `release` ([HEX])
+    note: it is still trusted where it was added; `prowess trust remove [HEX]` undoes that
     ");
     assert_eq!(scene.stdout("key list"), "");
     assert!(scene.run("key remove release --yes").starts_with("exit 3"));
@@ -455,7 +455,7 @@ fn nobody_audits_themselves() {
     exit 1
     --- stderr
     error: `greet` can't be signed: the key [HEX] has signed it as its publisher
-    hint: nobody audits themselves: an auditor signs with a key of their own
+    hint: a publisher can't be the auditor: use another person's key
     ");
     assert!(!scene.path().join("greet/AUDIT.json").exists());
     let scene = scene.file("greet/notes.txt", "changed\n");
@@ -464,7 +464,7 @@ fn nobody_audits_themselves() {
     exit 1
     --- stderr
     error: `greet` can't be signed: the signature `SIGNATURE.json` is invalid: files changed after signing: `notes.txt` was not signed
-    hint: its publisher signs it again, and then you
+    hint: its publisher must sign it again before you do
     ");
 }
 
@@ -472,7 +472,7 @@ fn nobody_audits_themselves() {
 fn the_version_goes_where_the_dialect_has_it() {
     let scene = home().file("greet/SKILL.md", crate::skill("greet"));
     assert!(scene.run("key new release").starts_with("exit 0"));
-    assert!(scene.run("sign greet --key release").contains("below `metadata:`"));
+    assert!(scene.run("sign greet --key release").contains("under `metadata:`"));
     // What the hint says is right.
     let front = "---\nname: greet\ndescription: Greets people when they arrive\n";
     let below = format!("{front}metadata:\n  version: 1.0.0\n---\n\n# Greet\n");

@@ -131,7 +131,7 @@ fn a_signed_skill_that_was_changed_does_not_run() {
     exit 125
     --- stderr
     error: `signed` was signed, and is not what was installed: its files are not what was installed (changed: `SKILL.md`); the signature `SIGNATURE.json` is invalid: files changed after signing: `SKILL.md` has changed
-    hint: `prowess install` restores what the lock file says
+    hint: `prowess install` restores what the lock file lists
     ");
     // Nobody has vouched for the other one, so it is asked about like any file.
     let said = scene.run("run plain/say --yes");

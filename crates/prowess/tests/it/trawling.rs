@@ -67,12 +67,12 @@ fn a_registry_is_searched() {
     assert_snapshot!(scene.run("search nothing"), @"
     exit 0
     --- stderr
-    note: nothing was found
+    note: no skills found
     ");
     assert_snapshot!(home().run("search greet"), @"
     exit 1
     --- stderr
     error: there is no registry to search
-    hint: set PROWESS_REGISTRY, or `[registries.NAME]` with `url` in the configuration
+    hint: set PROWESS_REGISTRY, or add `[registries.NAME]` with `url` to config.toml
     ");
 }

@@ -15,7 +15,7 @@ fn a_wider_permission_is_asked_about() {
     let before = installed(&scene);
     let wider = format!("{NETWORK}  - shell:execute:git\n");
     let scene = scene.file("greet/SKILL.md", manifest("greet", "1.1.0", &wider));
-    assert_snapshot!(scene.run("update greet"), @"
+    assert_snapshot!(scene.run("update greet"), @r"
     exit 4
     --- stderr
     greet 1.0.0 -> 1.1.0, experimental
@@ -24,7 +24,7 @@ fn a_wider_permission_is_asked_about() {
       may    network:read:api.example.com, shell:execute:git
       ? it also requests `shell:execute:git`
     error: confirmation is needed, but this is not a terminal
-    hint: look at them with `--dry-run`, then agree with `--yes`
+    hint: read the questions with `--dry-run`, then agree with `--yes`
     ");
     assert_eq!(installed(&scene), before);
     let said = scene.run("update greet --yes");
@@ -117,22 +117,22 @@ fn only_a_signer_that_is_offered_or_trusted_is_accepted() {
     assert_snapshot!(scene.run("trust accept greet 00"), @"
     exit 3
     --- stderr
-    error: the key `00` has signed nothing that is offered for `greet`, and is none that you trust
-    hint: nothing newer is offered for it
+    error: the key `00` is not trusted, and has signed nothing that the source of `greet` offers
+    hint: its source offers nothing newer
     ");
     let first = key_id(&scene, "first");
     assert_snapshot!(steady(&scene.run(&format!("trust accept greet {first}"))), @"
     exit 0
     --- stderr
-    `greet` is signed by [HEX] already
+    `greet` is already signed by [HEX]
     ");
     let scene = scene.file("greet/SKILL.md", manifest("greet", "1.1.0", ""));
     sign(&scene, "greet", "second");
     assert_snapshot!(steady(&scene.run("trust accept greet anything")), @"
     exit 3
     --- stderr
-    error: the key `anything` has signed nothing that is offered for `greet`, and is none that you trust
-    hint: 1.1.0 is offered, signed by the key `[HEX]`; accept that one when its author has confirmed it
+    error: the key `anything` is not trusted, and has signed nothing that the source of `greet` offers
+    hint: its source offers 1.1.0, signed by the key `[HEX]`; accept that key once the author has confirmed it
     ");
     let accepted = scene.stdout("trust list --format json");
     let accepted: serde_json::Value = serde_json::from_str(&accepted).expect("JSON");
@@ -143,7 +143,7 @@ fn only_a_signer_that_is_offered_or_trusted_is_accepted() {
     exit 0
     --- stderr
     `greet` may be signed by [HEX] from now on
-    note: its signatures prove nothing yet, so that the skill is experimental; `prowess trust add FILE` trusts the key itself
+    note: the key itself is not trusted, so the skill stays experimental; `prowess trust add FILE` trusts it
     ");
     // What can't be looked at is accepted only when it is trusted.
     std::fs::remove_dir_all(scene.path().join("greet")).expect("it is there");
@@ -154,7 +154,7 @@ fn only_a_signer_that_is_offered_or_trusted_is_accepted() {
     --- stderr
     error: `[SCENE]/greet` does not exist
     hint: check the spelling; a path is relative to the current folder
-    hint: `prowess trust add` lets a key count that you have from its owner; then what `greet` offers is not asked for
+    hint: if you have the key from its owner, trust it with `prowess trust add`; then the source of `greet` is not contacted
     ");
     trust(&scene, "third", "publisher");
     assert!(scene.run(&format!("trust accept greet {third}")).starts_with("exit 0"));
@@ -177,7 +177,7 @@ fn all_skills_are_updated_within_their_ranges() {
         registry.publish(release("greet", version, ""));
         registry.publish(release("part", version, ""));
     }
-    assert_snapshot!(steady(&scene.run("update --all --dry-run")), @"
+    assert_snapshot!(steady(&scene.run("update --all --dry-run")), @r"
     exit 0
     --- stderr
     greet 1.0.0 -> 1.4.0, experimental
@@ -186,7 +186,7 @@ fn all_skills_are_updated_within_their_ranges() {
     part 1.0.0 -> 2.0.0, experimental
       from   http://[HOST] (acme)
       files  1 (81 bytes)
-    note: there is greet 2.0.0, outside of `^1`, and 1.4.0 is used; `prowess install greet@2.0.0` gets it
+    note: greet 2.0.0 is available, outside of `^1`, and 1.4.0 is used; install it with `prowess install greet@2.0.0`
     note: nothing was written
     ");
     let said = scene.run("update --all");
@@ -228,10 +228,10 @@ fn a_version_that_was_taken_back_is_installed_where_it_is_locked() {
     ");
     assert!(scene.run("verify").contains("revoked: its registry has revoked it: it steals keys"));
     std::fs::remove_dir_all(scene.path().join(STORE).join("skills/greet")).expect("it is there");
-    assert_snapshot!(steady(&scene.run("install --frozen")), @"
+    assert_snapshot!(steady(&scene.run("install --frozen")), @r"
     exit 4
     --- stderr
-    error: `greet` was not put back: `acme/greet` 1.1.0 was revoked by http://[HOST]: it steals keys
+    error: `greet` was not restored: `acme/greet` 1.1.0 was revoked by http://[HOST]: it steals keys
     hint: choose another version, and remove this one where it is installed
     ");
     assert!(!scene.path().join(STORE).join("skills/greet").exists());

@@ -159,7 +159,7 @@ fn verbs_that_run_something_name_their_exit_codes() {
         }
     }
     let run = scene.stdout("run --help");
-    assert!(run.contains("--model ollama/") && run.contains("or the model has answered"), "{run}");
+    assert!(run.contains("--model ollama/") && run.contains("or the model answered"), "{run}");
 }
 
 #[test]

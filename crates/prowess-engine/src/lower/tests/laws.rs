@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use prowess_policy::Tier;
 use prowess_policy::scope::{PathPattern, PathRoot, RootedPath};
-use prowess_sandbox::{Access, FileGrant};
+use prowess_sandbox::{FileAccess, FileGrant};
 
 use super::Place;
-use crate::lower::Lowered;
+use crate::lower::LoweredSpec;
 
 /// Few names, so that folders, settings and grants meet.
 const NAMES: &[&str] = &["a", "b", "hooks", ".cargo", "f.sh"];
@@ -116,7 +116,7 @@ impl Tree {
 }
 
 /// Whether a run could leave something at a path: the nearest grant says that it may be written, and nobody moves it aside.
-fn can_leave(lowered: &Lowered, path: &Path) -> bool {
+fn can_leave(lowered: &LoweredSpec, path: &Path) -> bool {
     let covers = |grant: &&FileGrant| {
         // Most are about something else.
         let Ok(rest) = path.strip_prefix(&grant.path) else { return false };
@@ -128,9 +128,9 @@ fn can_leave(lowered: &Lowered, path: &Path) -> bool {
             && pattern.matches(&RootedPath { root: PathRoot::Working, parts })
     };
     let mut grants: Vec<&FileGrant> = lowered.spec.files.iter().filter(covers).collect();
-    grants.sort_by_key(|grant| (grant.path.iter().count(), grant.access != Access::Write));
-    let is_written = grants.last().is_some_and(|grant| grant.access == Access::Write);
-    let mut absent = lowered.lookout.absent.iter();
+    grants.sort_by_key(|grant| (grant.path.iter().count(), grant.access != FileAccess::Write));
+    let is_written = grants.last().is_some_and(|grant| grant.access == FileAccess::Write);
+    let mut absent = lowered.planted_scan.absent.iter();
     is_written && !absent.any(|absent| path.starts_with(&absent.place))
 }
 

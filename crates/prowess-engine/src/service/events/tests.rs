@@ -1,10 +1,10 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use prowess_core::{Envelope, Event, EventFrame, Outcome, RunId, Stream, WorkflowEvent};
+use prowess_core::{Envelope, Event, EventFrame, RunId, RunOutcome, StandardStream, WorkflowEvent};
 
 use super::{EventLimits, EventReceiver, channel};
-use crate::run::Cancel;
+use crate::run::CancellationToken;
 
 const RUN: RunId = RunId::from_bytes([7; 16]);
 
@@ -13,11 +13,11 @@ fn token(text: &str) -> Event {
 }
 
 fn done() -> Event {
-    Event::Done(Box::new(Envelope::answered(prowess_core::Answer::default())))
+    Event::Done(Box::new(Envelope::answered(prowess_core::AnswerDetails::default())))
 }
 
 fn cancelled() -> Envelope {
-    Envelope::not_started(Outcome::Cancelled, 130, "Skill execution was cancelled".to_owned())
+    Envelope::not_started(RunOutcome::Cancelled, 130, "Skill execution was cancelled".to_owned())
 }
 
 fn all(receiver: &mut EventReceiver) -> Vec<EventFrame> {
@@ -30,7 +30,7 @@ fn tight(unread_bytes: usize, most_bytes: usize, patience: Duration) -> EventLim
 
 #[test]
 fn unread_text_of_one_stream_becomes_one_event() {
-    let (sender, mut receiver) = channel(RUN, EventLimits::USUAL, Cancel::default());
+    let (sender, mut receiver) = channel(RUN, EventLimits::USUAL, CancellationToken::default());
     for text in ["a", "b", "c"] {
         sender.send(token(text));
     }
@@ -49,12 +49,12 @@ fn streams_and_nodes_are_not_mixed() {
         let (node, event) = (node.to_owned(), Box::new(token(text)));
         Event::Workflow(WorkflowEvent::Inside { node, event })
     };
-    let (sender, mut receiver) = channel(RUN, EventLimits::USUAL, Cancel::default());
+    let (sender, mut receiver) = channel(RUN, EventLimits::USUAL, CancellationToken::default());
     let sent = [
-        output(Stream::Stdout, "1"),
-        output(Stream::Stdout, "2"),
-        output(Stream::Stderr, "3"),
-        output(Stream::Stdout, "4"),
+        output(StandardStream::Stdout, "1"),
+        output(StandardStream::Stdout, "2"),
+        output(StandardStream::Stderr, "3"),
+        output(StandardStream::Stdout, "4"),
         inside("n", "5"),
         inside("n", "6"),
         inside("m", "7"),
@@ -66,9 +66,9 @@ fn streams_and_nodes_are_not_mixed() {
     }
     let events: Vec<Event> = all(&mut receiver).into_iter().map(|frame| frame.event).collect();
     let expected = [
-        output(Stream::Stdout, "12"),
-        output(Stream::Stderr, "3"),
-        output(Stream::Stdout, "4"),
+        output(StandardStream::Stdout, "12"),
+        output(StandardStream::Stderr, "3"),
+        output(StandardStream::Stdout, "4"),
         inside("n", "56"),
         inside("m", "7"),
         token("8"),
@@ -79,7 +79,7 @@ fn streams_and_nodes_are_not_mixed() {
 
 #[test]
 fn every_frame_has_the_run_and_the_next_number() {
-    let (sender, mut receiver) = channel(RUN, EventLimits::USUAL, Cancel::default());
+    let (sender, mut receiver) = channel(RUN, EventLimits::USUAL, CancellationToken::default());
     sender.send(token("a"));
     assert_eq!(receiver.recv_blocking().map(|it| (it.run, it.sequence)), Some((RUN, 0)));
     sender.send(done());
@@ -90,7 +90,7 @@ fn every_frame_has_the_run_and_the_next_number() {
 
 #[test]
 fn a_run_waits_for_its_reader_and_then_goes_on() {
-    let cancel = Cancel::default();
+    let cancel = CancellationToken::default();
     let limits = tight(4096, 1 << 20, Duration::from_mins(1));
     let (sender, mut receiver) = channel(RUN, limits, cancel.clone());
     let writer = std::thread::spawn(move || {
@@ -115,7 +115,7 @@ fn a_run_waits_for_its_reader_and_then_goes_on() {
 
 #[test]
 fn a_reader_that_does_not_come_has_the_run_cancelled() {
-    let cancel = Cancel::default();
+    let cancel = CancellationToken::default();
     let limits = tight(1000, 1 << 20, Duration::from_millis(20));
     let (sender, mut receiver) = channel(RUN, limits, cancel.clone());
     while !cancel.is_cancelled() {
@@ -140,7 +140,7 @@ fn a_reader_that_does_not_come_has_the_run_cancelled() {
 
 #[test]
 fn what_can_not_wait_is_cancelled_at_the_last_bound() {
-    let cancel = Cancel::default();
+    let cancel = CancellationToken::default();
     let limits = tight(1000, 5000, Duration::from_mins(1));
     let (sender, mut receiver) = channel(RUN, limits, cancel.clone());
     for _ in 0..100 {
@@ -156,7 +156,7 @@ fn what_can_not_wait_is_cancelled_at_the_last_bound() {
 
 #[test]
 fn cancelling_wakes_a_run_that_waits_for_its_reader() {
-    let cancel = Cancel::default();
+    let cancel = CancellationToken::default();
     let limits = tight(1000, 1 << 20, Duration::from_mins(10));
     let (sender, receiver) = channel(RUN, limits, cancel.clone());
     let other = sender.another();
@@ -177,7 +177,7 @@ fn cancelling_wakes_a_run_that_waits_for_its_reader() {
 #[test]
 fn nobody_waits_for_a_reader_that_has_gone() {
     let limits = tight(1000, 2000, Duration::from_mins(10));
-    let cancel = Cancel::default();
+    let cancel = CancellationToken::default();
     let (sender, receiver) = channel(RUN, limits, cancel.clone());
     drop(receiver);
     for _ in 0..1000 {
@@ -188,7 +188,7 @@ fn nobody_waits_for_a_reader_that_has_gone() {
 }
 
 fn event() -> impl Strategy<Value = Event> {
-    let stream = prop_oneof![Just(Stream::Stdout), Just(Stream::Stderr)];
+    let stream = prop_oneof![Just(StandardStream::Stdout), Just(StandardStream::Stderr)];
     prop_oneof![
         4 => "[a-zä-ü]{0,40}".prop_map(|content| Event::Token { content }),
         4 => (stream, prop::collection::vec(any::<u8>(), 0..40))
@@ -232,7 +232,7 @@ proptest! {
             most_bytes: 1 << 20,
             patience: Duration::from_mins(10),
         };
-        let (sender, mut receiver) = channel(RUN, limits, Cancel::default());
+        let (sender, mut receiver) = channel(RUN, limits, CancellationToken::default());
         let mut read = Vec::new();
         let sent: Vec<Event> = events.iter().map(|(event, _)| event.clone()).chain([done()]).collect();
         for (event, reads) in events {

@@ -45,6 +45,6 @@ try:
     text = json.dumps(result, ensure_ascii=False, allow_nan=False)
     text.encode()
 except (TypeError, ValueError, RecursionError) as error:
-    fail(f"returned what can't be JSON: {error}")
+    fail(f"returned a value that is not JSON: {error}")
 result_pipe.write('{"returned": ' + text + "}")
 result_pipe.close()

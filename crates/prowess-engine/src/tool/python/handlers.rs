@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::interpreter::{self, Interpreter};
 use super::{LoadError, LoadStep, packages, venv};
 use crate::loaded::LoadedSkill;
-use crate::run::Cancel;
+use crate::run::CancellationToken;
 use crate::world::World;
 use prowess_core::Remedy;
 use prowess_core::{Event, Thought};
@@ -51,10 +51,11 @@ impl HandlerPackages {
     pub(crate) fn install(
         &self,
         world: &World,
-        cancel: &Cancel,
+        cancel: &CancellationToken,
         tell: &mut dyn FnMut(&Event),
     ) -> Result<PathBuf, LoadError> {
-        let wanted = venv::Wanted { interpreter: &self.interpreter, packages: &self.packages };
+        let wanted =
+            venv::EnvironmentSpec { interpreter: &self.interpreter, packages: &self.packages };
         let mut tell = |message| {
             tell(&Event::Thought(Thought {
                 kind: "skill",

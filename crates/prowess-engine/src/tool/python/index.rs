@@ -4,23 +4,23 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use prowess_files::whole;
+use prowess_files::atomic;
 use prowess_proxy::{
-    Access as HostAccess, Credential, Host, HostGrant, HostPattern, ProxyPolicy, SystemResolver,
+    Host, HostAccess, HostCredential, HostGrant, HostMatcher, ProxyPolicy, SystemResolver,
     UpstreamRoots,
 };
-use prowess_sandbox::{Access, FileGrant, Spec, SyntheticFile};
+use prowess_sandbox::{FileAccess, FileGrant, Spec, SyntheticFile};
 use prowess_secrets::{Placeholder, Secret};
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject as _;
 use url::Url;
 
 use super::index_settings::{self, Settings, is_on, variable};
-use crate::network::{self, Door};
+use crate::network::{self, RunNetwork};
 use crate::world::World;
 
 /// The index that pip and uv use where they are told nothing.
-const USUAL_INDEX: &str = "https://pypi.org/simple";
+const DEFAULT_INDEX: &str = "https://pypi.org/simple";
 /// Hosts that keep the files of an index on another host.
 const FILE_HOSTS: &[(&str, &str)] = &[
     ("pypi.org", "files.pythonhosted.org"),
@@ -30,11 +30,11 @@ const FILE_HOSTS: &[(&str, &str)] = &[
 /// Names further hosts that an index sends installers to.
 pub(super) const MORE_HOSTS: &str = "PROWESS_PACKAGE_HOSTS";
 /// Twice the largest set of wheels in use today.
-const MOST_BYTES: u64 = 16 << 30;
-const MOST_CONNECTIONS: usize = 64;
+const MAX_BYTES: u64 = 16 << 30;
+const MAX_CONNECTIONS: usize = 64;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 /// The largest file of certificates. The root of a sandbox holds 16 MiB.
-const MOST_CERTIFICATES: u64 = 4 << 20;
+const MAX_CERTIFICATES: u64 = 4 << 20;
 /// Where certificates are inside.
 const BUNDLE: &str = "/run/prowess/index-ca.crt";
 const CLIENT: &str = "/run/prowess/index-client.pem";
@@ -52,14 +52,14 @@ impl IndexError {
 
 /// Which installer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tool {
+pub(super) enum Installer {
     Pip,
     Uv,
 }
 
 /// Where packages are.
 #[derive(Debug)]
-enum Place {
+enum IndexLocation {
     Path(PathBuf),
     Server { url: Url, login: Option<(String, String)> },
 }
@@ -67,12 +67,12 @@ enum Place {
 /// Everything that decides where packages come from.
 #[derive(Debug)]
 pub(super) struct Index {
-    tool: Tool,
+    tool: Installer,
     settings: Settings,
     /// Absent where the tool's own default counts.
-    main: Option<Place>,
-    extra: Vec<Place>,
-    links: Vec<Place>,
+    main: Option<IndexLocation>,
+    extra: Vec<IndexLocation>,
+    links: Vec<IndexLocation>,
     has_index: bool,
     /// The user's certificates, where they are not the system's.
     bundle: Option<Vec<u8>>,
@@ -83,10 +83,14 @@ pub(super) struct Index {
 
 impl Index {
     /// The indexes that the user's settings name.
-    pub(super) fn of(tool: Tool, world: &World, interpreter: &Path) -> Result<Self, IndexError> {
+    pub(super) fn of(
+        tool: Installer,
+        world: &World,
+        interpreter: &Path,
+    ) -> Result<Self, IndexError> {
         let settings = match tool {
-            Tool::Pip => index_settings::of_pip(world, interpreter)?,
-            Tool::Uv => index_settings::of_uv(world, interpreter)?,
+            Installer::Pip => index_settings::of_pip(world, interpreter)?,
+            Installer::Uv => index_settings::of_uv(world, interpreter)?,
         };
         let places = |option: &str| {
             let values = settings.get(option).into_iter().flatten();
@@ -101,13 +105,13 @@ impl Index {
         let option = |option: &str| settings.get(option)?.first().map(String::as_str);
         let variables = |names: &[&str]| names.iter().find_map(|name| variable(world, name));
         let (bundle, client) = match tool {
-            Tool::Pip => (
+            Installer::Pip => (
                 option("cert").or_else(|| {
                     variables(&["REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"])
                 }),
                 option("client-cert"),
             ),
-            Tool::Uv => (variables(&["SSL_CERT_FILE"]), variables(&["SSL_CLIENT_CERT"])),
+            Installer::Uv => (variables(&["SSL_CERT_FILE"]), variables(&["SSL_CLIENT_CERT"])),
         };
         let file = |path: Option<&str>| path.map(|path| certificates(path, world)).transpose();
         let mut bundle = file(bundle)?;
@@ -132,7 +136,7 @@ impl Index {
     }
 
     /// Lets an installer reach the indexes, and tells it where they are. Gives the way out and further arguments.
-    pub(super) fn open(&self, spec: &mut Spec) -> Result<(Door, Vec<String>), IndexError> {
+    pub(super) fn open(&self, spec: &mut Spec) -> Result<(RunNetwork, Vec<String>), IndexError> {
         let mut credentials = Vec::new();
         let main = self.main.as_ref().map(|place| self.shown(place, &mut credentials));
         let extra: Vec<String> =
@@ -140,7 +144,7 @@ impl Index {
         let links: Vec<String> =
             self.links.iter().map(|place| self.shown(place, &mut credentials)).collect();
         let places = self.main.iter().chain(&self.extra).chain(&self.links);
-        for path in places.filter_map(Place::path) {
+        for path in places.filter_map(IndexLocation::path) {
             // What is not there is for the installer to say.
             if let Ok(path) = path.canonicalize() {
                 spec.files.push(readable(path));
@@ -158,7 +162,7 @@ impl Index {
             self.constraints.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         let mut arguments = Vec::new();
         match self.tool {
-            Tool::Pip => {
+            Installer::Pip => {
                 set("PIP_INDEX_URL", main.unwrap_or_default());
                 set("PIP_EXTRA_INDEX_URL", extra.join(" "));
                 set("PIP_FIND_LINKS", links.join(" "));
@@ -176,7 +180,7 @@ impl Index {
                     set(&name, values(option));
                 }
             }
-            Tool::Uv => {
+            Installer::Uv => {
                 set("UV_INDEX_URL", main.unwrap_or_default());
                 set("UV_EXTRA_INDEX_URL", extra.join(" "));
                 set("UV_FIND_LINKS", links.join(","));
@@ -199,15 +203,15 @@ impl Index {
         }
         let (hosts, private_hosts) = self.hosts(&credentials)?;
         if hosts.is_empty() {
-            return Ok((Door::Closed, arguments));
+            return Ok((RunNetwork::Closed, arguments));
         }
         let has_credentials = !credentials.is_empty();
         let policy = ProxyPolicy {
             hosts,
             credentials,
-            byte_cap: Some(MOST_BYTES),
+            byte_cap: Some(MAX_BYTES),
             bytes_per_second: None,
-            connections: MOST_CONNECTIONS,
+            connections: MAX_CONNECTIONS,
             head_timeout: HEAD_TIMEOUT,
             upstream_roots: self.roots(),
             private_hosts,
@@ -220,15 +224,15 @@ impl Index {
     }
 
     /// An address as the installer gets it. Where the proxy can put a password in, the installer gets a placeholder.
-    fn shown(&self, place: &Place, credentials: &mut Vec<Credential>) -> String {
+    fn shown(&self, place: &IndexLocation, credentials: &mut Vec<HostCredential>) -> String {
         let (url, login) = match place {
-            Place::Path(path) => {
+            IndexLocation::Path(path) => {
                 let real = path.canonicalize().unwrap_or_else(|_| path.clone());
                 return Url::from_file_path(&real)
                     .map_or_else(|()| shown_path(&real), String::from);
             }
-            Place::Server { url, login: None } => return url.to_string(),
-            Place::Server { url, login: Some(login) } => (url, login),
+            IndexLocation::Server { url, login: None } => return url.to_string(),
+            IndexLocation::Server { url, login: Some(login) } => (url, login),
         };
         let (mut user, mut password) = login.clone();
         if let Some(host) = host_of(url)
@@ -240,7 +244,7 @@ impl Index {
             let secret = if password.is_empty() { &mut user } else { &mut password };
             if let Some(placeholder) = placeholder(secret) {
                 placeholder.text().clone_into(secret);
-                credentials.push(Credential { host, placeholder });
+                credentials.push(HostCredential { host, placeholder });
             }
         }
         let mut url = url.clone();
@@ -259,10 +263,19 @@ impl Index {
     }
 
     /// Who may be reached, and which of them the user has named.
-    fn hosts(&self, credentials: &[Credential]) -> Result<(Vec<HostGrant>, Vec<Host>), IndexError> {
-        let usual = Url::parse(USUAL_INDEX).ok().filter(|_| self.has_index && self.main.is_none());
-        let named: Vec<&Url> =
-            self.main.iter().chain(&self.extra).chain(&self.links).filter_map(Place::url).collect();
+    fn hosts(
+        &self,
+        credentials: &[HostCredential],
+    ) -> Result<(Vec<HostGrant>, Vec<Host>), IndexError> {
+        let usual =
+            Url::parse(DEFAULT_INDEX).ok().filter(|_| self.has_index && self.main.is_none());
+        let named: Vec<&Url> = self
+            .main
+            .iter()
+            .chain(&self.extra)
+            .chain(&self.links)
+            .filter_map(IndexLocation::url)
+            .collect();
         let mut grants = Vec::new();
         let mut private = Vec::new();
         for url in usual.iter().chain(named.iter().copied()) {
@@ -274,16 +287,16 @@ impl Index {
             let port = url.port_or_known_default();
             for (_, other) in FILE_HOSTS.iter().filter(|(index, _)| url.host_str() == Some(index)) {
                 let other: Host = other.parse().map_err(|_| unreadable())?;
-                let host = HostPattern::Exact(other);
+                let host = HostMatcher::Exact(other);
                 grants.push(HostGrant { host, port: Some(443), access: HostAccess::Write });
             }
-            grants.push(HostGrant { host: HostPattern::Exact(host), port, access });
+            grants.push(HostGrant { host: HostMatcher::Exact(host), port, access });
         }
         private.extend(named.iter().filter_map(|url| host_of(url)));
         if !grants.is_empty() {
             for (host, port) in &self.more_hosts {
                 private.push(host.clone());
-                let host = HostPattern::Exact(host.clone());
+                let host = HostMatcher::Exact(host.clone());
                 grants.push(HostGrant { host, port: Some(*port), access: HostAccess::Write });
             }
         }
@@ -319,18 +332,18 @@ impl Index {
     }
 }
 
-impl Place {
+impl IndexLocation {
     fn path(&self) -> Option<&Path> {
         match self {
-            Place::Path(path) => Some(path),
-            Place::Server { .. } => None,
+            IndexLocation::Path(path) => Some(path),
+            IndexLocation::Server { .. } => None,
         }
     }
 
     fn url(&self) -> Option<&Url> {
         match self {
-            Place::Path(_) => None,
-            Place::Server { url, .. } => Some(url),
+            IndexLocation::Path(_) => None,
+            IndexLocation::Server { url, .. } => Some(url),
         }
     }
 }
@@ -340,7 +353,7 @@ fn shown_path(path: &Path) -> String {
 }
 
 fn readable(path: PathBuf) -> FileGrant {
-    FileGrant { path, access: Access::Read, pattern: None, create: false }
+    FileGrant { path, access: FileAccess::Read, pattern: None, create: false }
 }
 
 /// The host of an address, in the spelling that the proxy decides on.
@@ -365,20 +378,23 @@ fn local(text: &str, world: &World) -> PathBuf {
 }
 
 /// What a setting names: a server or a folder. uv takes `name=` in front of it.
-fn place(text: &str, option: &str, world: &World) -> Result<Place, IndexError> {
+fn place(text: &str, option: &str, world: &World) -> Result<IndexLocation, IndexError> {
     let (name, text) = match text.split_once('=') {
         Some((name, rest)) if !name.contains([':', '/', '.']) => (Some(name), rest),
         _ => (None, text),
     };
     if !text.contains("://") {
-        return Ok(Place::Path(local(text, world)));
+        return Ok(IndexLocation::Path(local(text, world)));
     }
     // The text may hold a password.
     let unusable = |reason: &str| IndexError(format!("the setting `{option}` {reason}"));
     let mut url =
         Url::parse(text).map_err(|error| unusable(&format!("is not a valid URL: {error}")))?;
     if url.scheme() == "file" {
-        return url.to_file_path().map(Place::Path).map_err(|()| unusable("is not a local path"));
+        return url
+            .to_file_path()
+            .map(IndexLocation::Path)
+            .map_err(|()| unusable("is not a local path"));
     }
     if !matches!(url.scheme(), "http" | "https") {
         return Err(unusable("begins with none of `https://`, `http://` and `file://`"));
@@ -388,7 +404,7 @@ fn place(text: &str, option: &str, world: &World) -> Result<Place, IndexError> {
     // Both take back what was in the text.
     let _ = url.set_username("");
     let _ = url.set_password(None);
-    Ok(Place::Server { url, login })
+    Ok(IndexLocation::Server { url, login })
 }
 
 /// The user name and password in an address, or in the variables of an index with a name.
@@ -441,7 +457,7 @@ fn certificates(path: &str, world: &World) -> Result<Vec<u8>, IndexError> {
         IndexError(format!("cannot read the certificates in `{}`: {error}", path.display()))
     };
     if !path.is_dir() {
-        let bytes = whole::read(&path, MOST_CERTIFICATES).map_err(|error| failed(&error))?;
+        let bytes = atomic::read(&path, MAX_CERTIFICATES).map_err(|error| failed(&error))?;
         return bytes.ok_or_else(|| failed(&"there is no such file"));
     }
     let mut all = Vec::new();
@@ -450,8 +466,8 @@ fn certificates(path: &str, world: &World) -> Result<Vec<u8>, IndexError> {
         if !is_one || !entry.path().is_file() {
             continue;
         }
-        let room = MOST_CERTIFICATES.saturating_sub(all.len() as u64);
-        let bytes = whole::read(&entry.path(), room).map_err(|error| failed(&error))?;
+        let room = MAX_CERTIFICATES.saturating_sub(all.len() as u64);
+        let bytes = atomic::read(&entry.path(), room).map_err(|error| failed(&error))?;
         all.extend(bytes.unwrap_or_default());
         all.push(b'\n');
     }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use prowess_files::whole::{self, MOST_SMALL_BYTES};
+use prowess_files::atomic::{self, MAX_SMALL_FILE_BYTES};
 use toml::{Table, Value};
 
 use super::index::IndexError;
@@ -155,7 +155,7 @@ fn config_folders(world: &World) -> Vec<PathBuf> {
 }
 
 fn read(path: &Path) -> Result<Option<String>, IndexError> {
-    whole::read_text(path, MOST_SMALL_BYTES)
+    atomic::read_text(path, MAX_SMALL_FILE_BYTES)
         .map_err(|error| IndexError::new(format!("cannot read `{}`: {error}", path.display())))
 }
 
@@ -273,7 +273,7 @@ fn plain(value: &Value) -> Option<String> {
 /// The user name and password that `.netrc` has for a host; those of `default` where it names no other.
 pub(super) fn netrc(world: &World, host: &str) -> Option<(String, String)> {
     let file = variable(world, "NETRC").map_or_else(|| world.home.join(".netrc"), PathBuf::from);
-    let text = whole::read_text(&file, MOST_SMALL_BYTES).ok().flatten()?;
+    let text = atomic::read_text(&file, MAX_SMALL_FILE_BYTES).ok().flatten()?;
     login_of(&text, host)
 }
 

@@ -8,23 +8,23 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use prowess_proxy::{RefusalKind, Report};
+use prowess_proxy::{NetworkReport, RefusalKind};
 use prowess_sandbox::{
-    Access, Error as SandboxError, FileGrant, How, Limits, Observer, Sandbox, Spec, Stream,
-    SyntheticFile, Written,
+    ExitReason, FileAccess, FileGrant, Observer, OutputStream, Sandbox, SandboxError,
+    SandboxLimits, Spec, SyntheticFile, WriteLimit,
 };
 
 use super::index::{Index, IndexError, MORE_HOSTS};
 use super::interpreter::Interpreter;
 use crate::closure;
-use crate::network::Door;
-use crate::run::Cancel;
+use crate::network::RunNetwork;
+use crate::run::CancellationToken;
 
 /// Long enough for the largest wheels on a slow line.
-const PATIENCE: Duration = Duration::from_mins(15);
+const TIMEOUT: Duration = Duration::from_mins(15);
 /// What is kept of standard output, and of the end of everything that was printed.
-const MOST_STDOUT: usize = 64 << 10;
-const MOST_SAID: usize = 4 << 10;
+const MAX_STDOUT: usize = 64 << 10;
+const MAX_SAID: usize = 4 << 10;
 /// The list of packages inside.
 pub(super) const REQUIREMENTS: &str = "/run/prowess/requirements.in";
 /// The home inside; nothing of the user's is in it.
@@ -47,7 +47,7 @@ pub(super) enum InstallerError {
 
 /// An installer that has ended by itself.
 #[derive(Debug, Default)]
-pub(super) struct Ended {
+pub(super) struct InstallerOutcome {
     pub(super) is_success: bool,
     pub(super) stdout: Vec<u8>,
     /// The end of both streams, and what the network had to do with it.
@@ -59,7 +59,7 @@ pub(super) struct Ended {
 }
 
 /// What one step of an installation may use.
-pub(super) struct Step<'s> {
+pub(super) struct InstallStep<'s> {
     pub(super) program: &'s Path,
     pub(super) arguments: Vec<OsString>,
     pub(super) interpreter: &'s Interpreter,
@@ -71,48 +71,56 @@ pub(super) struct Step<'s> {
     pub(super) index: Option<&'s Index>,
 }
 
-impl Step<'_> {
+impl InstallStep<'_> {
     /// Runs it to its end.
-    pub(super) fn run(mut self, cancel: &Cancel) -> Result<Ended, InstallerError> {
+    pub(super) fn run(
+        mut self,
+        cancel: &CancellationToken,
+    ) -> Result<InstallerOutcome, InstallerError> {
         if cancel.is_cancelled() {
             return Err(InstallerError::Ended("it was cancelled".to_owned()));
         }
         let mut spec = self.spec();
-        let mut door = Door::Closed;
+        let mut door = RunNetwork::Closed;
         if let Some(index) = self.index {
             let (opened, more) = index.open(&mut spec)?;
             door = opened;
             self.arguments.extend(more.into_iter().map(OsString::from));
         }
         spec.arguments = self.arguments;
-        let mut watch = Watch { ended: Ended::default(), said: Vec::new(), door, closed: None };
+        let mut watch = InstallerObserver {
+            ended: InstallerOutcome::default(),
+            said: Vec::new(),
+            door,
+            closed: None,
+        };
         let sandbox = Sandbox::spawn(spec)?;
         cancel.watch(sandbox.canceller());
         let waited = sandbox.wait(&mut watch);
         cancel.release();
-        let Watch { mut ended, said, door, closed } = watch;
+        let InstallerObserver { mut ended, said, door, closed } = watch;
         String::from_utf8_lossy(&said).trim().clone_into(&mut ended.said);
         if let Some(reason) = closed {
-            ended.add(&format!("there is no network: {reason}"));
+            ended.add(&format!("the network is not available: {reason}"));
         }
         if let Some(report) = door.report() {
             ended.add_network(&report);
         }
-        let reason = match waited?.how {
-            How::Exited(code) => {
+        let reason = match waited?.exit {
+            ExitReason::Exited(code) => {
                 ended.is_success = code == 0;
                 return Ok(ended);
             }
-            How::Cancelled(_) => "it was cancelled".to_owned(),
-            How::TimedOut(_) => format!("it did not end within {} s", PATIENCE.as_secs()),
-            How::Signalled(signal) => format!("it was ended by signal {signal}"),
-            How::OutOfMemory => "it ran out of memory".to_owned(),
-            How::TooMuchOutput => "it printed too much".to_owned(),
-            How::TooMuchWritten(Written::Disk) => "the disk is full".to_owned(),
-            How::TooMuchWritten(Written::Bytes(most)) => {
+            ExitReason::Cancelled(_) => "it was cancelled".to_owned(),
+            ExitReason::TimedOut(_) => format!("it did not finish within {} s", TIMEOUT.as_secs()),
+            ExitReason::Signalled(signal) => format!("it was ended by signal {signal}"),
+            ExitReason::OutOfMemory => "it ran out of memory".to_owned(),
+            ExitReason::TooMuchOutput => "it printed too much".to_owned(),
+            ExitReason::TooMuchWritten(WriteLimit::Disk) => "the disk is full".to_owned(),
+            ExitReason::TooMuchWritten(WriteLimit::Bytes(most)) => {
                 format!("the packages are larger than {} GiB", most >> 30)
             }
-            How::TooMuchWritten(Written::Entries(most)) => {
+            ExitReason::TooMuchWritten(WriteLimit::Entries(most)) => {
                 format!("the packages have more than {most} files")
             }
         };
@@ -128,7 +136,7 @@ impl Step<'_> {
         spec.support.extend(Some(PathBuf::from(WHEELS_OF_DEBIAN)).filter(|path| path.is_dir()));
         spec.files = vec![FileGrant {
             path: self.writable.to_owned(),
-            access: Access::Write,
+            access: FileAccess::Write,
             pattern: None,
             create: false,
         }];
@@ -138,8 +146,8 @@ impl Step<'_> {
         }];
         self.writable.clone_into(&mut spec.working_directory);
         spec.environment = self.environment();
-        spec.limits = Limits {
-            time: PATIENCE,
+        spec.limits = SandboxLimits {
+            time: TIMEOUT,
             grace: Duration::from_secs(2),
             cpu: None,
             memory: Some(4 << 30),
@@ -181,7 +189,7 @@ impl Step<'_> {
     }
 }
 
-impl Ended {
+impl InstallerOutcome {
     fn add(&mut self, line: &str) {
         if !self.said.is_empty() {
             self.said.push('\n');
@@ -189,9 +197,9 @@ impl Ended {
         self.said.push_str(line);
     }
 
-    fn add_network(&mut self, report: &Report) {
+    fn add_network(&mut self, report: &NetworkReport) {
         /// The most lines about the network.
-        const MOST_LINES: usize = 5;
+        const MAX_LINES: usize = 5;
         for refusal in &report.refusals {
             let Some(host) = refusal.host.as_ref() else { continue };
             if !matches!(refusal.kind, RefusalKind::Host | RefusalKind::Port | RefusalKind::Address)
@@ -203,13 +211,13 @@ impl Ended {
                 None | Some(443) => host.to_string(),
                 Some(port) => format!("{host}:{port}"),
             };
-            if !self.refused.contains(&shown) && self.refused.len() < MOST_LINES {
-                self.add(&format!("the index leads to `{shown}`, which was refused"));
+            if !self.refused.contains(&shown) && self.refused.len() < MAX_LINES {
+                self.add(&format!("the index refers to `{shown}`, which was refused"));
                 self.refused.push(shown);
             }
         }
         self.is_offline = !report.notes.is_empty();
-        for note in report.notes.iter().take(MOST_LINES) {
+        for note in report.notes.iter().take(MAX_LINES) {
             self.add(note);
         }
         if report.byte_cap_reached {
@@ -227,22 +235,22 @@ impl Ended {
 }
 
 /// Takes the output of an installer, and opens its network.
-struct Watch {
-    ended: Ended,
+struct InstallerObserver {
+    ended: InstallerOutcome,
     said: Vec<u8>,
-    door: Door,
+    door: RunNetwork,
     /// Why there is no network.
     closed: Option<String>,
 }
 
-impl Observer for Watch {
-    fn output(&mut self, stream: Stream, bytes: &[u8]) {
-        if stream == Stream::Output {
-            let room = MOST_STDOUT - self.ended.stdout.len();
+impl Observer for InstallerObserver {
+    fn output(&mut self, stream: OutputStream, bytes: &[u8]) {
+        if stream == OutputStream::Output {
+            let room = MAX_STDOUT - self.ended.stdout.len();
             self.ended.stdout.extend_from_slice(&bytes[..bytes.len().min(room)]);
         }
         self.said.extend_from_slice(bytes);
-        let excess = self.said.len().saturating_sub(MOST_SAID);
+        let excess = self.said.len().saturating_sub(MAX_SAID);
         self.said.drain(..excess);
     }
 

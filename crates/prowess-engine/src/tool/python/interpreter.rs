@@ -4,15 +4,15 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use prowess_files::whole::{self, MOST_SMALL_BYTES, WriteOptions};
+use prowess_files::atomic::{self, MAX_SMALL_FILE_BYTES, WriteOptions};
 use prowess_files::with_lock;
 use serde_json::{Map, Value, json};
 
-use super::outside;
+use super::interpreter_query;
 use super::versions::{self, Version};
 use crate::closure;
 use crate::platform;
-use crate::world::{State, World};
+use crate::world::{StateFolders, World};
 
 /// An interpreter of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub(super) enum InterpreterError {
     #[error("there is no `python3` on PATH")]
     NotFound,
     /// None fits.
-    #[error("it needs Python {wanted}, and there is only {}", .found.join(", "))]
+    #[error("it needs Python {wanted}, but there is only {}", .found.join(", "))]
     NoneFits {
         /// The range that the skill asks for.
         wanted: String,
@@ -54,7 +54,7 @@ const NAMES: &[&str] = &[
     "python3.8",
 ];
 /// An older one could not read the worker.
-const OLDEST: Version = [3, 8, 0];
+const MIN_VERSION: Version = [3, 8, 0];
 /// The version of the file of what is known.
 const VERSION: u64 = 2;
 
@@ -74,7 +74,7 @@ print(json.dumps({
 /// The first interpreter on PATH whose version is in a range. Stand-ins of version managers come last: what they start
 /// depends on settings that nobody sees.
 pub(crate) fn find(world: &World, range: Option<&str>) -> Result<Interpreter, InterpreterError> {
-    let mut known = Known::load(&world.state);
+    let mut known = InterpreterCache::load(&world.state);
     let mut seen: Vec<Interpreter> = Vec::new();
     let candidates =
         NAMES.iter().flat_map(|name| world.search_path.iter().map(move |folder| (name, folder)));
@@ -88,7 +88,7 @@ pub(crate) fn find(world: &World, range: Option<&str>) -> Result<Interpreter, In
         if seen.contains(&interpreter) {
             continue;
         }
-        let fits = interpreter.version >= OLDEST
+        let fits = interpreter.version >= MIN_VERSION
             && range.is_none_or(|range| versions::holds(range, interpreter.version));
         seen.push(interpreter);
         if fits {
@@ -107,21 +107,22 @@ pub(crate) fn find(world: &World, range: Option<&str>) -> Result<Interpreter, In
         .iter()
         .map(|it| format!("{} (`{}`)", versions::text(it.version), it.image.display()))
         .collect();
-    let wanted = range.map_or_else(|| format!(">={}", versions::text(OLDEST)), str::to_owned);
+    let wanted = range.map_or_else(|| format!(">={}", versions::text(MIN_VERSION)), str::to_owned);
     Err(InterpreterError::NoneFits { wanted, found })
 }
 
 /// Answers of interpreters, by the identity of the file that was asked.
-struct Known {
+struct InterpreterCache {
     path: PathBuf,
     answers: Map<String, Value>,
     changed: bool,
 }
 
-impl Known {
-    fn load(state: &State) -> Self {
+impl InterpreterCache {
+    fn load(state: &StateFolders) -> Self {
         let path = state.cache.join("interpreters.json");
-        let text = whole::read_text(&path, MOST_SMALL_BYTES).ok().flatten().unwrap_or_default();
+        let text =
+            atomic::read_text(&path, MAX_SMALL_FILE_BYTES).ok().flatten().unwrap_or_default();
         let mut file: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
         let answers = match file["interpreters"].take() {
             Value::Object(answers) if file["version"] == VERSION => answers,
@@ -141,7 +142,8 @@ impl Known {
         {
             return Some(interpreter);
         }
-        let said = outside::ask(&asked(candidate, &world.state)?, QUESTION, world).ok()?;
+        let said =
+            interpreter_query::ask(&asked(candidate, &world.state)?, QUESTION, world).ok()?;
         let answer: Value = serde_json::from_slice(&said).ok()?;
         let interpreter = read(&answer)?;
         if let Some(key) = key {
@@ -157,7 +159,7 @@ impl Known {
             let file = json!({ "version": VERSION, "interpreters": self.answers });
             let text = format!("{file:#}\n");
             let _ = with_lock(&self.path, || {
-                whole::write(&self.path, text.as_bytes(), WriteOptions::PRIVATE)
+                atomic::write(&self.path, text.as_bytes(), WriteOptions::PRIVATE)
             });
         }
     }
@@ -165,7 +167,7 @@ impl Known {
 
 /// The interpreter to ask in the place of a candidate: of a virtual environment the one behind it. A file that lies in an
 /// environment may have come with a package, so it is never started; nor is anything in our own folders.
-fn asked(candidate: &Path, state: &State) -> Option<PathBuf> {
+fn asked(candidate: &Path, state: &StateFolders) -> Option<PathBuf> {
     let real = candidate.canonicalize().ok()?;
     let is_ours = |path: &Path| {
         state.folders().iter().any(|folder| {
@@ -177,7 +179,7 @@ fn asked(candidate: &Path, state: &State) -> Option<PathBuf> {
     }
     let environment = candidate.parent().and_then(Path::parent)?;
     let Some(settings) =
-        whole::read_text(&environment.join("pyvenv.cfg"), MOST_SMALL_BYTES).ok().flatten()
+        atomic::read_text(&environment.join("pyvenv.cfg"), MAX_SMALL_FILE_BYTES).ok().flatten()
     else {
         return Some(candidate.to_owned());
     };

@@ -13,15 +13,15 @@ use crate::approver::Approver;
 use crate::decision::{Consent, Engine, approve};
 use crate::error::RunError;
 use crate::loaded::LoadedSkill;
-use crate::prepare::{self, Call, Prepared};
+use crate::prepare::{self, Call, PreparedCall};
 use crate::redact::Redactor;
 use crate::registry::ToolRegistry;
-use crate::run::{self, Cancel};
+use crate::run::{self, CancellationToken};
 use crate::skill_files::main_file;
 use prowess_core::Event;
 
 /// What loading needs from around it.
-pub struct Loading<'l> {
+pub struct LoadOptions<'l> {
     /// What runs share; the worker stays in its pool.
     pub engine: &'l Engine,
     /// The mode that is on.
@@ -33,7 +33,7 @@ pub struct Loading<'l> {
     /// Who is asked.
     pub approver: &'l mut dyn Approver,
     /// Ends it early.
-    pub cancel: &'l Cancel,
+    pub cancel: &'l CancellationToken,
     /// Who watches.
     pub sink: &'l mut dyn FnMut(&Event),
 }
@@ -44,7 +44,7 @@ pub struct Loading<'l> {
 /// nothing is imported whose packages are missing, and no tool has a name that does not work.
 pub fn load_skill(
     directory: &Path,
-    loading: &mut Loading<'_>,
+    loading: &mut LoadOptions<'_>,
     registry: &mut ToolRegistry,
 ) -> Result<Vec<String>, LoadError> {
     let (directory, file) = resolve(directory)?;
@@ -105,7 +105,7 @@ fn parse(file: &Path, directory: &Path, fallback: &str) -> Result<(Skill, String
 }
 
 /// Step 3.
-fn permit(call: Call, loading: &mut Loading<'_>) -> Result<(Prepared, Allowed), RunError> {
+fn permit(call: Call, loading: &mut LoadOptions<'_>) -> Result<(PreparedCall, Allowed), RunError> {
     let prepared = prepare::without_values(call, &loading.engine.world)?;
     let ready = approve(prepared, loading.engine, loading.consent, loading.approver)?;
     ready.into_parts().ok_or_else(|| RunError::Unsupported("the tool was not prepared".to_owned()))
@@ -113,9 +113,9 @@ fn permit(call: Call, loading: &mut Loading<'_>) -> Result<(Prepared, Allowed), 
 
 /// Steps 4, 5 and 6.
 fn make_ready(
-    prepared: &Prepared,
+    prepared: &PreparedCall,
     allowed: &Allowed,
-    loading: &mut Loading<'_>,
+    loading: &mut LoadOptions<'_>,
 ) -> Result<(), LoadError> {
     let skill = &prepared.call.skill;
     let Some(plan) = &prepared.recipe.python else { return Ok(()) };
@@ -139,7 +139,7 @@ fn make_ready(
         }
     });
     redactor.rest().iter().for_each(&mut *sink);
-    let findings = lowered.lookout.look();
+    let findings = lowered.planted_scan.scan();
     for message in findings.warnings.into_iter().chain(findings.failures) {
         sink(&Event::Warning { message });
     }

@@ -17,7 +17,7 @@ pub struct PackageError {
 }
 
 /// The longest line; nothing real comes near it.
-const MOST_CHARACTERS: usize = 500;
+const MAX_CHARACTERS: usize = 500;
 const OPERATORS: &[&str] = &["===", "==", "~=", "!=", "<=", ">=", "<", ">"];
 
 /// The text of a `requirements.txt` for what a skill declares (GAIA §7.1); nothing where it declares no Python packages.
@@ -30,7 +30,7 @@ pub fn requirements_file(skill: &Skill) -> Result<Option<String>, PackageError> 
     if lines.is_empty() {
         return Ok(None);
     }
-    let text = "# Made from the `requirements` of SKILL.md, which is what counts.\n".to_owned();
+    let text = "# Generated from the `requirements` of SKILL.md. Edit them there.\n".to_owned();
     Ok(Some(lines.iter().fold(text, |text, line| text + line + "\n")))
 }
 
@@ -47,21 +47,21 @@ pub(super) fn normal<'l>(
 fn one(line: &str) -> Result<String, PackageError> {
     let wrong = |reason| PackageError { line: line.to_owned(), reason };
     let text = line.trim();
-    if text.len() > MOST_CHARACTERS {
+    if text.len() > MAX_CHARACTERS {
         return Err(wrong("it is too long"));
     }
     if text.starts_with('-') {
         return Err(wrong("it is an option"));
     }
     if text.contains("://") {
-        return Err(wrong("it is an address, and only names are looked up"));
+        return Err(wrong("it is a URL, but only package names are supported"));
     }
     let (text, marker) = match text.split_once(';') {
         Some((text, marker)) => (text.trim(), Some(marker.trim())),
         None => (text, None),
     };
     if !marker.is_none_or(is_marker) {
-        return Err(wrong("what follows `;` is no condition"));
+        return Err(wrong("the text after `;` is not a valid condition"));
     }
     let is_word = |character: char| character.is_ascii_alphanumeric() || "._-".contains(character);
     let name_ends = text.find(|character| !is_word(character)).unwrap_or(text.len());
@@ -80,7 +80,7 @@ fn one(line: &str) -> Result<String, PackageError> {
             let (inner, rest) = inner.split_once(']').ok_or(wrong("`[` has no `]`"))?;
             let extras: Vec<&str> = inner.split(',').map(str::trim).collect();
             if !extras.iter().all(|extra| ends_well(extra) && extra.chars().all(is_word)) {
-                return Err(wrong("what is in `[]` is no list of names"));
+                return Err(wrong("the text in `[]` is not a list of names"));
             }
             (extras, rest.trim())
         }
@@ -92,7 +92,7 @@ fn one(line: &str) -> Result<String, PackageError> {
     };
     let range = range.strip_prefix('(').and_then(|it| it.strip_suffix(')')).unwrap_or(range);
     let range = normal_range(range, bare_operator)
-        .ok_or(wrong("what follows the name is no range of versions"))?;
+        .ok_or(wrong("the text after the name is not a version range"))?;
     let extras = if extras.is_empty() { String::new() } else { format!("[{}]", extras.join(",")) };
     let marker = marker.map_or_else(String::new, |marker| format!("; {marker}"));
     Ok(format!("{}{extras}{range}{marker}", name.to_ascii_lowercase()))
@@ -139,7 +139,7 @@ mod tests {
         };
         assert_eq!(made(""), Ok(None));
         let lines = "requirements:\n  dependencies: [\"Requests >= 2.31\", \"attrs\", \"attrs\"]\n";
-        let wanted = "# Made from the `requirements` of SKILL.md, which is what counts.\nattrs\nrequests>=2.31\n";
+        let wanted = "# Generated from the `requirements` of SKILL.md. Edit them there.\nattrs\nrequests>=2.31\n";
         assert_eq!(made(lines), Ok(Some(wanted.to_owned())));
         let error = made("requirements:\n  dependencies: [\"--index-url=x\"]\n");
         assert!(error.expect_err("an option").contains("it is an option"));

@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use prowess_sandbox::{Access, FileGrant, Network, Spec};
+use prowess_sandbox::{FileAccess, FileGrant, Network, Spec};
 use sha2::{Digest as _, Sha256};
 
 use super::worker::Worker;
 use crate::credentials::CredentialError;
+use crate::decision_inputs::DecisionInputs;
 use crate::error::RunError;
-use crate::evidence::Evidence;
 use crate::platform::PlaceOf;
-use crate::run::Cancel;
+use crate::run::CancellationToken;
 use crate::{digest, platform};
 
 /// How often somebody who waits for a place looks whether the user has had enough.
@@ -33,12 +33,12 @@ pub struct PythonWorkers {
 struct Shared {
     most: usize,
     keeps: bool,
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     freed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct PoolState {
     /// The one that was used last is last.
     idle: Vec<Idle>,
     busy: usize,
@@ -66,7 +66,7 @@ pub(super) struct Key {
 
 /// A place in the pool, for one call.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct PoolSlot {
     shared: Arc<Shared>,
     key: Key,
     /// A worker that is warm.
@@ -77,7 +77,7 @@ pub(super) struct Place {
 
 /// Nobody gave up a place in time.
 #[derive(Debug)]
-pub(super) struct NoPlace;
+pub(super) struct PoolTimeout;
 
 /// Draws the number of a request. It is random, so that a skill can't answer its later calls in advance.
 pub(super) fn request_number() -> Result<String, RunError> {
@@ -120,22 +120,22 @@ impl PythonWorkers {
     }
 
     /// A place with a warm worker, if there is one.
-    pub(super) fn warm_place(&self, key: &Key, tool: &str) -> Option<Place> {
+    pub(super) fn warm_slot(&self, key: &Key, tool: &str) -> Option<PoolSlot> {
         let mut state = self.shared.state();
         let at = state.idle.iter().rposition(|idle| idle.key == *key)?;
         let idle = state.idle.remove(at);
         state.busy += 1;
-        Some(Place::new(&self.shared, key, tool, Some(idle)))
+        Some(PoolSlot::new(&self.shared, key, tool, Some(idle)))
     }
 
     /// A place for a call of a tool, with a warm worker where there is one.
-    pub(super) fn place(
+    pub(super) fn slot(
         &self,
         key: &Key,
         tool: &str,
         until: Instant,
-        cancel: &Cancel,
-    ) -> Result<Place, NoPlace> {
+        cancel: &CancellationToken,
+    ) -> Result<PoolSlot, PoolTimeout> {
         let shared = &self.shared;
         let mut state = shared.state();
         // What the skill was before, and what this tool might touch before.
@@ -144,7 +144,7 @@ impl PythonWorkers {
                 && (idle.key.digest != key.digest
                     || (idle.key.fingerprint != key.fingerprint && idle.tools.contains(tool)))
         });
-        let place = |idle: Option<Idle>| Place::new(shared, key, tool, idle);
+        let place = |idle: Option<Idle>| PoolSlot::new(shared, key, tool, idle);
         let taken = loop {
             if let Some(at) = state.idle.iter().rposition(|idle| idle.key == *key) {
                 let idle = state.idle.remove(at);
@@ -158,7 +158,7 @@ impl PythonWorkers {
                 break Ok(place(None));
             }
             if cancel.is_cancelled() || Instant::now() >= until {
-                break Err(NoPlace);
+                break Err(PoolTimeout);
             }
             let waited = shared.freed.wait_timeout(state, TICK);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -174,18 +174,18 @@ impl PythonWorkers {
 }
 
 impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, PoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl PoolState {
     fn take(&mut self, mut unwanted: impl FnMut(&Idle) -> bool) -> Vec<Idle> {
         self.idle.extract_if(.., |idle| unwanted(idle)).collect()
     }
 }
 
-impl Place {
+impl PoolSlot {
     fn new(shared: &Arc<Shared>, key: &Key, tool: &str, idle: Option<Idle>) -> Self {
         let (worker, mut tools, spent) = match idle {
             Some(idle) => (Some(idle.worker), idle.tools, idle.spent),
@@ -194,7 +194,7 @@ impl Place {
         if !tools.contains(tool) {
             tools.insert(tool.to_owned());
         }
-        Place { shared: Arc::clone(shared), key: key.clone(), worker, tools, spent }
+        PoolSlot { shared: Arc::clone(shared), key: key.clone(), worker, tools, spent }
     }
 
     /// Whether a worker that is done here may stay.
@@ -202,7 +202,7 @@ impl Place {
     /// Patterns are snapshots of the start, what a run leaves in folders that it may write to is looked at when it ends,
     /// and a way out has a certificate and a byte count of one run: such a worker is good for one call. The limit of CPU
     /// time counts over the whole life of a process: one that has used much of it could fail a call that has not.
-    pub(super) fn keeps(&self, spec: &Rules) -> bool {
+    pub(super) fn keeps(&self, spec: &WorkerReuse) -> bool {
         self.shared.keeps && spec.reusable && spec.cpu.is_none_or(|most| self.spent < most / 4)
     }
 
@@ -223,7 +223,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for PoolSlot {
     fn drop(&mut self) {
         self.shared.state().busy -= 1;
         self.shared.freed.notify_one();
@@ -232,15 +232,15 @@ impl Drop for Place {
 
 /// What of a specification decides how long a worker may stay.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rules {
+pub(super) struct WorkerReuse {
     reusable: bool,
     cpu: Option<Duration>,
 }
 
-impl Rules {
+impl WorkerReuse {
     pub(super) fn of(spec: &Spec) -> Self {
         let is_lasting =
-            |grant: &FileGrant| grant.pattern.is_none() && grant.access != Access::Write;
+            |grant: &FileGrant| grant.pattern.is_none() && grant.access != FileAccess::Write;
         let reusable = spec.network == Network::None && spec.files.iter().all(is_lasting);
         Self { reusable, cpu: spec.limits.cpu }
     }
@@ -266,10 +266,10 @@ pub(super) fn fingerprint(spec: &Spec) -> String {
 }
 
 /// Every file and folder that a specification opens, as it is now.
-pub(super) fn places(spec: &Spec) -> Option<Evidence> {
+pub(super) fn places(spec: &Spec) -> Option<DecisionInputs> {
     let granted = spec.files.iter().map(|grant| &grant.path);
     let programs = spec.programs.iter().chain(&spec.support).chain([&spec.program]);
-    let mut evidence = Evidence::default();
+    let mut evidence = DecisionInputs::default();
     granted.chain(programs).try_for_each(|path| evidence.place(path.clone()))?;
     Some(evidence)
 }

@@ -14,12 +14,12 @@ use prowess_files::with_lock;
 use prowess_policy::scope::Program;
 use sha2::{Digest as _, Sha256};
 
-use super::index::{Index, IndexError, Tool};
-use super::installer::{Ended, InstallerError, REQUIREMENTS, Step};
+use super::index::{Index, IndexError, Installer};
+use super::installer::{InstallStep, InstallerError, InstallerOutcome, REQUIREMENTS};
 use super::interpreter::{self, Interpreter};
 use super::versions;
 use crate::programs::Finder;
-use crate::run::Cancel;
+use crate::run::CancellationToken;
 use crate::world::World;
 use crate::{digest, platform};
 
@@ -58,13 +58,13 @@ pub(super) enum VenvError {
         /// What was to be done.
         what: String,
         /// Why not.
-        source: prowess_sandbox::Error,
+        source: prowess_sandbox::SandboxError,
     },
     /// The settings for package indexes can't be used.
     #[error(transparent)]
     Index(#[from] IndexError),
     /// The environment is not what was asked for.
-    #[error("`{}` leads out of the environment: a package has replaced it", .0.display())]
+    #[error("`{}` points outside the environment: a package has replaced it", .0.display())]
     Escaped(PathBuf),
 }
 
@@ -78,7 +78,7 @@ impl VenvError {
     /// What to do next.
     pub(super) fn hints(&self) -> Vec<String> {
         if let VenvError::Sandbox {
-            source: prowess_sandbox::Error::Unenforceable { remedy, .. },
+            source: prowess_sandbox::SandboxError::Unenforceable { remedy, .. },
             ..
         } = self
         {
@@ -101,7 +101,7 @@ impl VenvError {
         ];
         if hint.is_none() && (*is_offline || says(&is_unreachable)) {
             if says(&["UnknownIssuer", "CERTIFICATE_VERIFY_FAILED"]) {
-                hints.push("the certificate of the package index is not trusted: set UV_SYSTEM_CERTS=1 for uv to trust what the system trusts, or SSL_CERT_FILE");
+                hints.push("the certificate of the package index is not trusted: set UV_SYSTEM_CERTS=1 so that uv uses the system's certificates, or set SSL_CERT_FILE");
             }
             hints.push("the package index can't be reached: try again with a network, or set PIP_NO_INDEX=1 and PIP_FIND_LINKS to a folder of wheels");
         } else if says(&[
@@ -111,20 +111,20 @@ impl VenvError {
             "has no usable wheels",
         ]) && hint.is_none()
         {
-            hints.push("only wheels are installed: look whether the package has one for this Python, and whether the version exists");
+            hints.push("only wheels are installed: check that the version exists and has a wheel for this Python");
         }
         hints.into_iter().map(str::to_owned).collect()
     }
 }
 
 /// Everything that an environment depends on.
-pub(super) struct Wanted<'w> {
+pub(super) struct EnvironmentSpec<'w> {
     pub(super) interpreter: &'w Interpreter,
     /// In one spelling and order; at least one.
     pub(super) packages: &'w [String],
 }
 
-impl Wanted<'_> {
+impl EnvironmentSpec<'_> {
     /// The name of the environment.
     fn name(&self) -> String {
         let mut hasher = Sha256::new();
@@ -147,9 +147,9 @@ pub(super) fn folder(world: &World) -> PathBuf {
 
 /// The folder of installed packages; they are installed if they are not there yet. `tell` hears of it first.
 pub(super) fn packages(
-    wanted: &Wanted<'_>,
+    wanted: &EnvironmentSpec<'_>,
     world: &World,
-    cancel: &Cancel,
+    cancel: &CancellationToken,
     tell: &mut dyn FnMut(String),
 ) -> Result<PathBuf, VenvError> {
     let place = folder(world).join(wanted.name());
@@ -188,7 +188,12 @@ impl From<io::Error> for Failure {
 }
 
 /// Builds an environment under another name and moves it into its place when it is complete.
-fn build(place: &Path, wanted: &Wanted<'_>, world: &World, cancel: &Cancel) -> Result<(), Failure> {
+fn build(
+    place: &Path,
+    wanted: &EnvironmentSpec<'_>,
+    world: &World,
+    cancel: &CancellationToken,
+) -> Result<(), Failure> {
     let stage = place.with_extension("new");
     let file = |path: &Path| {
         let path = path.to_owned();
@@ -212,9 +217,9 @@ fn build(place: &Path, wanted: &Wanted<'_>, world: &World, cancel: &Cancel) -> R
 /// Makes a whole environment below a new folder, and tells where.
 fn fill(
     stage: &Path,
-    wanted: &Wanted<'_>,
+    wanted: &EnvironmentSpec<'_>,
     world: &World,
-    cancel: &Cancel,
+    cancel: &CancellationToken,
 ) -> Result<PathBuf, VenvError> {
     let file = |path: &Path| {
         let path = path.to_owned();
@@ -252,10 +257,10 @@ fn write_own(path: &Path, text: &str) -> io::Result<()> {
 
 /// An environment that is being made.
 struct Installation<'i> {
-    wanted: &'i Wanted<'i>,
+    wanted: &'i EnvironmentSpec<'i>,
     stage: &'i Path,
     requirements: &'i str,
-    cancel: &'i Cancel,
+    cancel: &'i CancellationToken,
 }
 
 impl Installation<'_> {
@@ -263,7 +268,7 @@ impl Installation<'_> {
         let image = &self.wanted.interpreter.image;
         let own_python = fresh.join("bin/python");
         if let Some(uv) = uv(world) {
-            let index = Index::of(Tool::Uv, world, image)?;
+            let index = Index::of(Installer::Uv, world, image)?;
             let mut make = words(&["venv", "--no-project", "--python"]);
             make.extend([image.into(), fresh.into()]);
             self.checked("`uv venv`", &uv, make, None)?;
@@ -274,7 +279,7 @@ impl Installation<'_> {
             add.extend([own_python.into(), "--requirement".into(), REQUIREMENTS.into()]);
             return self.checked("`uv pip install`", &uv, add, Some(&index)).map(|_| ());
         }
-        let index = Index::of(Tool::Pip, world, image)?;
+        let index = Index::of(Installer::Pip, world, image)?;
         let shared_pip = self
             .run("`pip --version`", image, words(&["-I", "-m", "pip", "--version"]), None)
             .map(|ended| pip_version(&ended.stdout).is_some_and(|it| it >= PIP_FOR_OTHERS))?;
@@ -310,13 +315,13 @@ impl Installation<'_> {
         program: &Path,
         arguments: Vec<OsString>,
         index: Option<&Index>,
-    ) -> Result<Ended, VenvError> {
+    ) -> Result<InstallerOutcome, VenvError> {
         let ended = self.run(what, program, arguments, index)?;
         if ended.is_success {
             return Ok(ended);
         }
         let hint = ended.hint();
-        let Ended { said, is_offline, .. } = ended;
+        let InstallerOutcome { said, is_offline, .. } = ended;
         Err(VenvError::Failed { what: what.to_owned(), said, is_offline, hint })
     }
 
@@ -326,10 +331,10 @@ impl Installation<'_> {
         program: &Path,
         arguments: Vec<OsString>,
         index: Option<&Index>,
-    ) -> Result<Ended, VenvError> {
+    ) -> Result<InstallerOutcome, VenvError> {
         let interpreter = self.wanted.interpreter;
         let (writable, requirements) = (self.stage, self.requirements);
-        let step = Step { program, arguments, interpreter, writable, requirements, index };
+        let step = InstallStep { program, arguments, interpreter, writable, requirements, index };
         step.run(self.cancel).map_err(|error| match error {
             InstallerError::Index(error) => VenvError::Index(error),
             InstallerError::Sandbox(source) => VenvError::Sandbox { what: what.to_owned(), source },

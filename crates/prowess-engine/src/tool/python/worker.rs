@@ -12,24 +12,24 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
 
 use prowess_sandbox::{
-    Canceller, Capture, Ended, Error as SandboxError, How, Observer, Sandbox, Spec,
-    Stream as SandboxStream,
+    Canceller, Capture, ExitReason, Observer, OutputStream, Sandbox, SandboxError, SandboxOutcome,
+    Spec,
 };
 use serde_json::{Map, Value, json};
 
 use super::polling::{self, Interest};
-use crate::network::Door;
-use crate::run::Cancel;
-use prowess_core::Stream;
+use crate::network::RunNetwork;
+use crate::run::CancellationToken;
+use prowess_core::StandardStream;
 
 /// What a tool may return, as for handlers.
-const MOST_ANSWER: usize = 64 << 20;
+const MAX_ANSWER: usize = 64 << 20;
 /// What is thrown away of output that came between two calls, before the worker itself is thrown away.
-const MOST_STRAY: usize = 1 << 20;
+const MAX_STRAY: usize = 1 << 20;
 /// What is read at a time. It lies on the stack, so that a call costs no large allocation.
 const PIECE: usize = 16 << 10;
 /// How long a process that gives no more answers may take to end by itself.
-const LAST_BREATH: Duration = Duration::from_secs(1);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A worker.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub(super) struct Worker {
     streams: [Option<PipeReader>; 2],
     canceller: Canceller,
     /// From the thread that waits for the sandbox; absent when it has told.
-    waiter: Option<Receiver<Waited>>,
+    waiter: Option<Receiver<WorkerExit>>,
     grace: Duration,
     /// What the proxy has refused, when the worker is gone.
     refused: Vec<String>,
@@ -47,8 +47,8 @@ pub(super) struct Worker {
 
 /// How a worker ended.
 #[derive(Debug)]
-struct Waited {
-    ended: Result<Ended, SandboxError>,
+struct WorkerExit {
+    ended: Result<SandboxOutcome, SandboxError>,
     /// What was said on the sandbox's own streams.
     words: String,
     refused: Vec<String>,
@@ -69,11 +69,11 @@ pub(super) enum Answer {
 
 /// Why there is no answer. The worker is gone.
 #[derive(Debug)]
-pub(super) enum Lost {
+pub(super) enum WorkerError {
     /// The sandbox could not be built.
     Sandbox(SandboxError),
     /// It ended; what it said on its own streams, such as a library that is missing.
-    Ended(How, String),
+    Ended(ExitReason, String),
     /// The time was up.
     TimedOut,
     /// It printed more than it may.
@@ -81,7 +81,7 @@ pub(super) enum Lost {
     /// The answer was longer than anybody can want.
     TooLong,
     /// The answer was none: something else was written to the pipe.
-    Dishonest,
+    ForgedAnswer,
 }
 
 /// What bounds a conversation.
@@ -99,13 +99,13 @@ enum Stop {
     Time,
     Output,
     TooLong,
-    Dishonest,
+    ForgedAnswer,
 }
 
 impl Worker {
     /// Starts a worker. The descriptors of the specification are added here; its time limit is that of the whole worker.
     /// The door is open as long as it lives.
-    pub(super) fn start(mut spec: Spec, door: Door) -> Result<Self, SandboxError> {
+    pub(super) fn start(mut spec: Spec, door: RunNetwork) -> Result<Self, SandboxError> {
         let failed = |source| SandboxError::SetUp { stage: "pipe", source };
         let (request_end, requests) = io::pipe().map_err(failed)?;
         let (answers, answer_end) = io::pipe().map_err(failed)?;
@@ -124,13 +124,13 @@ impl Worker {
         std::thread::Builder::new()
             .name("prowess-worker".to_owned())
             .spawn(move || {
-                let mut watch = Watch { words: Capture::default(), door, closed: None };
+                let mut watch = WorkerObserver { words: Capture::default(), door, closed: None };
                 let ended = sandbox.wait(&mut watch);
                 let mut refused = watch.door.close();
                 refused.extend(watch.closed);
                 let words = watch.words.finish().text.trim().to_owned();
                 // Somebody who is gone needs no telling.
-                let _ = told.send(Waited { ended, words, refused });
+                let _ = told.send(WorkerExit { ended, words, refused });
             })
             .map_err(|source| SandboxError::SetUp { stage: "thread", source })?;
         Ok(Self {
@@ -150,9 +150,9 @@ impl Worker {
         number: &str,
         mut request: Map<String, Value>,
         bounds: Bounds,
-        cancel: &Cancel,
-        output: &mut dyn FnMut(Stream, &[u8]),
-    ) -> Result<Answer, Lost> {
+        cancel: &CancellationToken,
+        output: &mut dyn FnMut(StandardStream, &[u8]),
+    ) -> Result<Answer, WorkerError> {
         request.insert("id".to_owned(), number.into());
         cancel.watch(self.canceller.clone());
         let told = self.converse(&frame(&request), bounds, output);
@@ -162,7 +162,7 @@ impl Worker {
                     cancel.release();
                     return Ok(answer);
                 }
-                None => Stop::Dishonest,
+                None => Stop::ForgedAnswer,
             },
             Err(stop) => stop,
         };
@@ -170,17 +170,17 @@ impl Worker {
             self.canceller.cancel();
         }
         // Who does not want to wait for it can still end it at once.
-        let Waited { ended, words, .. } = self.wait(output);
+        let WorkerExit { ended, words, .. } = self.wait(output);
         cancel.release();
         Err(match stop {
             Stop::Silent => match ended {
-                Ok(ended) => Lost::Ended(ended.how, words),
-                Err(error) => Lost::Sandbox(error),
+                Ok(ended) => WorkerError::Ended(ended.exit, words),
+                Err(error) => WorkerError::Sandbox(error),
             },
-            Stop::Time => Lost::TimedOut,
-            Stop::Output => Lost::TooMuchOutput,
-            Stop::TooLong => Lost::TooLong,
-            Stop::Dishonest => Lost::Dishonest,
+            Stop::Time => WorkerError::TimedOut,
+            Stop::Output => WorkerError::TooMuchOutput,
+            Stop::TooLong => WorkerError::TooLong,
+            Stop::ForgedAnswer => WorkerError::ForgedAnswer,
         })
     }
 
@@ -199,14 +199,14 @@ impl Worker {
         }
         let silent = matches!(self.answers.read(&mut [0]), Err(error) if is_not_yet(&error));
         let mut stray = 0;
-        self.drain(&mut |_, bytes| stray += bytes.len(), MOST_STRAY) && silent && stray < MOST_STRAY
+        self.drain(&mut |_, bytes| stray += bytes.len(), MAX_STRAY) && silent && stray < MAX_STRAY
     }
 
     /// Lets the worker end by itself, and ends it where it does not.
     pub(super) fn end(
         &mut self,
-        output: &mut dyn FnMut(Stream, &[u8]),
-    ) -> Result<Ended, SandboxError> {
+        output: &mut dyn FnMut(StandardStream, &[u8]),
+    ) -> Result<SandboxOutcome, SandboxError> {
         self.requests = None;
         self.drain_until(Instant::now() + self.grace, output);
         self.wait(output).ended
@@ -216,7 +216,7 @@ impl Worker {
         &mut self,
         request: &[u8],
         bounds: Bounds,
-        output: &mut dyn FnMut(Stream, &[u8]),
+        output: &mut dyn FnMut(StandardStream, &[u8]),
     ) -> Result<Vec<u8>, Stop> {
         let mut written = 0;
         let mut answer = Vec::new();
@@ -239,9 +239,11 @@ impl Worker {
             let requests = requests.map(|pipe| (pipe.as_fd(), Interest::Write));
             let ready = self.ready(requests, true, bounds.until)?;
             has_room = ready[0];
-            for (at, stream) in [Stream::Stdout, Stream::Stderr].into_iter().enumerate() {
+            for (at, stream) in
+                [StandardStream::Stdout, StandardStream::Stderr].into_iter().enumerate()
+            {
                 if ready[2 + at] {
-                    printed += self.pass_on(at, stream, &mut buffer, output) as u64;
+                    printed += self.forward_output(at, stream, &mut buffer, output) as u64;
                 }
             }
             if printed > bounds.output {
@@ -256,8 +258,8 @@ impl Worker {
                 }
             }
             match length_of(&answer) {
-                Some(length) if length > MOST_ANSWER => return Err(Stop::TooLong),
-                Some(length) if answer.len() > 4 + length => return Err(Stop::Dishonest),
+                Some(length) if length > MAX_ANSWER => return Err(Stop::TooLong),
+                Some(length) if answer.len() > 4 + length => return Err(Stop::ForgedAnswer),
                 Some(length) if answer.len() == 4 + length => {
                     // What was printed was flushed before the answer, so it was in the pipes when the answer was seen.
                     if ready[2] || ready[3] {
@@ -294,12 +296,12 @@ impl Worker {
     }
 
     /// Passes on a piece of a stream, and tells how long it was.
-    fn pass_on(
+    fn forward_output(
         &mut self,
         at: usize,
-        stream: Stream,
+        stream: StandardStream,
         buffer: &mut [u8],
-        output: &mut dyn FnMut(Stream, &[u8]),
+        output: &mut dyn FnMut(StandardStream, &[u8]),
     ) -> usize {
         let Some(pipe) = &mut self.streams[at] else { return 0 };
         match pipe.read(buffer) {
@@ -317,12 +319,13 @@ impl Worker {
     }
 
     /// Passes on what is in the streams now; false if there is more than that.
-    fn drain(&mut self, output: &mut dyn FnMut(Stream, &[u8]), most: usize) -> bool {
+    fn drain(&mut self, output: &mut dyn FnMut(StandardStream, &[u8]), most: usize) -> bool {
         let mut buffer = [0; PIECE];
-        for (at, stream) in [Stream::Stdout, Stream::Stderr].into_iter().enumerate() {
+        for (at, stream) in [StandardStream::Stdout, StandardStream::Stderr].into_iter().enumerate()
+        {
             let mut passed = 0;
             loop {
-                match self.pass_on(at, stream, &mut buffer, output) {
+                match self.forward_output(at, stream, &mut buffer, output) {
                     0 => break,
                     count => passed += count,
                 }
@@ -335,33 +338,35 @@ impl Worker {
     }
 
     /// Passes on output until the worker and everything in it are gone, or the time has come.
-    fn drain_until(&mut self, until: Instant, output: &mut dyn FnMut(Stream, &[u8])) {
+    fn drain_until(&mut self, until: Instant, output: &mut dyn FnMut(StandardStream, &[u8])) {
         let mut buffer = [0; PIECE];
         while self.streams.iter().any(Option::is_some) && Instant::now() < until {
             let Ok(ready) = self.ready(None, false, until) else { return };
-            for (at, stream) in [Stream::Stdout, Stream::Stderr].into_iter().enumerate() {
+            for (at, stream) in
+                [StandardStream::Stdout, StandardStream::Stderr].into_iter().enumerate()
+            {
                 if ready[2 + at] {
-                    self.pass_on(at, stream, &mut buffer, output);
+                    self.forward_output(at, stream, &mut buffer, output);
                 }
             }
         }
     }
 
     /// The end of a worker that is ending. One that only pretends to is ended.
-    fn wait(&mut self, output: &mut dyn FnMut(Stream, &[u8])) -> Waited {
+    fn wait(&mut self, output: &mut dyn FnMut(StandardStream, &[u8])) -> WorkerExit {
         self.requests = None;
-        self.drain_until(Instant::now() + LAST_BREATH, output);
+        self.drain_until(Instant::now() + EXIT_TIMEOUT, output);
         let told = self.waiter.take();
-        let mut waited = told.as_ref().and_then(|told| told.recv_timeout(LAST_BREATH).ok());
+        let mut waited = told.as_ref().and_then(|told| told.recv_timeout(EXIT_TIMEOUT).ok());
         if waited.is_none() {
             self.canceller.cancel();
-            self.drain_until(Instant::now() + self.grace + LAST_BREATH, output);
+            self.drain_until(Instant::now() + self.grace + EXIT_TIMEOUT, output);
             waited = told.and_then(|told| told.recv().ok());
         }
         let mut waited = waited.unwrap_or_else(|| {
             let error = io::Error::other("the thread that waits for the sandbox is gone");
             let ended = Err(SandboxError::Supervise(error));
-            Waited { ended, words: String::new(), refused: Vec::new() }
+            WorkerExit { ended, words: String::new(), refused: Vec::new() }
         });
         self.refused = std::mem::take(&mut waited.refused);
         waited
@@ -380,21 +385,21 @@ impl Drop for Worker {
 }
 
 /// The sandbox itself: the words of an interpreter that does not get as far as the worker, and the way out.
-struct Watch {
+struct WorkerObserver {
     words: Capture,
-    door: Door,
+    door: RunNetwork,
     /// Why there is none.
     closed: Option<String>,
 }
 
-impl Observer for Watch {
-    fn output(&mut self, _stream: SandboxStream, bytes: &[u8]) {
+impl Observer for WorkerObserver {
+    fn output(&mut self, _stream: OutputStream, bytes: &[u8]) {
         self.words.push(bytes);
     }
 
     fn listeners(&mut self, listeners: Vec<TcpListener>) {
         let opened = self.door.open(listeners);
-        self.closed = opened.err().map(|reason| format!("there is no network: {reason}"));
+        self.closed = opened.err().map(|reason| format!("the network is not available: {reason}"));
     }
 }
 

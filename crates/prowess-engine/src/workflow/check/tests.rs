@@ -43,7 +43,7 @@ impl SkillResolver for Texts {
 }
 
 fn checked(text: &str) -> (Option<Workflow>, Vec<Diagnostic>) {
-    check(text, CheckSurroundings { skills: &Texts, bases: Some(&["handbook".to_owned()]) })
+    check(text, CheckContext { skills: &Texts, bases: Some(&["handbook".to_owned()]) })
 }
 
 fn problems(text: &str) -> String {
@@ -143,9 +143,9 @@ fn files_that_are_no_workflow() {
 #[test]
 fn sizes_have_limits() {
     let many = format!("{{\"nodes\": [{}], \"edges\": []}}", vec!["{}"; 1_001].join(","));
-    assert!(problems(&many).contains("there are 1001 nodes, and at most 1000 are read"));
+    assert!(problems(&many).contains("there are 1001 nodes, but at most 1000 are supported"));
     let edges = format!("{{\"nodes\": [], \"edges\": [{}]}}", vec!["{}"; 5_001].join(","));
-    assert!(problems(&edges).contains("there are 5001 edges, and at most 5000 are read"));
+    assert!(problems(&edges).contains("there are 5001 edges, but at most 5000 are supported"));
     assert!(problems(&" ".repeat((4 << 20) + 1)).contains("more than 4 MiB"));
 }
 
@@ -296,7 +296,7 @@ fn bases_that_are_not_there_are_told_where_bases_are_known() {
     };
     assert_eq!(problems(&knowledge("handbook")), "");
     assert_snapshot!(problems(&knowledge("handbok")));
-    let nobody_knows = CheckSurroundings { skills: &Texts, bases: None };
+    let nobody_knows = CheckContext { skills: &Texts, bases: None };
     assert_eq!(check(&knowledge("handbok"), nobody_knows).1.len(), 0);
 }
 

@@ -8,7 +8,7 @@ use super::*;
 struct Values(Value);
 
 impl Lookup for Values {
-    fn value(&self, reference: &Reference) -> Option<&Value> {
+    fn value(&self, reference: &ValueReference) -> Option<&Value> {
         part_of(&self.0, &reference.segments)
     }
 }
@@ -110,9 +110,9 @@ fn what_is_no_expression_is_pointed_at() {
 #[test]
 fn nesting_has_a_limit() {
     let deep = |text: &str| format!("{}true{}", "(".repeat(10_000), text);
-    assert!(check(&deep(""), &Value::Null).contains("levels are nested"));
-    assert!(check(&"!".repeat(10_000), &Value::Null).contains("levels are nested"));
-    assert!(check(&"a".repeat(MOST_BYTES + 1), &Value::Null).contains("at most"));
+    assert!(check(&deep(""), &Value::Null).contains("levels deep"));
+    assert!(check(&"!".repeat(10_000), &Value::Null).contains("levels deep"));
+    assert!(check(&"a".repeat(MAX_BYTES + 1), &Value::Null).contains("at most"));
 }
 
 proptest! {

@@ -3,81 +3,90 @@
 //! Nobody is asked about it, because there is nothing to grant: it computes an output from its input.
 
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::Arc;
 
 use prowess_policy::scope::Program;
 use prowess_sandbox::{
-    Capture, How, Input as StandardInput, Limits, Observer, Sandbox, Spec, Stream, SyntheticFile,
+    Capture, ExitReason, Input as StandardInput, Observer, OutputStream, Sandbox, SandboxLimits,
+    Spec, SyntheticFile,
 };
 use serde_json::Value;
 
-use super::super::graph::Code;
-use super::{Failure, MOST_OUTPUT, Scene, printed};
-use crate::fold::Ending;
+use super::super::graph::CodeNode;
+use super::{Failure, MAX_OUTPUT, NodeContext, printed};
+use crate::fold::RunEnding;
 use crate::programs::Finder;
-use crate::run::Cancel;
+use crate::run::CancellationToken;
 use crate::world::World;
-use prowess_core::Outcome;
+use prowess_core::RunOutcome;
 
 /// The program inside.
 const PROGRAM: &str = "/run/prowess/node.py";
 /// Threads of libraries count too.
-const MOST_PROCESSES: u64 = 64;
+const MAX_PROCESSES: u64 = 64;
 /// What is said about an error: Python tells what happened last.
-const MOST_SAID: usize = 500;
+const MAX_SAID: usize = 500;
 
 /// Runs the program. It gets the node's input on standard input, and what it prints is the output.
-pub(super) async fn run(scene: &Scene<'_, '_, '_>, code: &Code) -> Result<Value, Failure> {
+pub(super) async fn run(
+    scene: &NodeContext<'_, '_, '_>,
+    code: &CodeNode,
+) -> Result<Value, Failure> {
     let variables: Vec<(String, String)> = code
         .variables
         .iter()
         .map(|(name, _, template)| (name.clone(), template.render(&scene.scope)))
         .collect();
     if let Some((name, _)) = variables.iter().find(|(name, value)| !is_variable(name, value)) {
-        return Err(Failure::new(format!("`{name}` can't be a variable"))
-            .advice("a name has letters, digits and underscores, and a value no NUL"));
+        return Err(Failure::new(format!("`{name}` is not a valid variable")).advice(
+            "a name consists of letters, digits and underscores, and a value contains no NUL",
+        ));
     }
-    let program = Whole {
+    let program = PreparedProgram {
         code: code.code.value.clone(),
         variables,
         input: scene.input.text.clone(),
-        limits: Limits {
+        limits: SandboxLimits {
             time: code.timeout,
             memory: Some(code.memory),
-            processes: MOST_PROCESSES,
-            output: MOST_OUTPUT as u64,
-            ..Limits::default()
+            processes: MAX_PROCESSES,
+            output: MAX_OUTPUT as u64,
+            ..SandboxLimits::default()
         },
     };
-    let cancel = Cancel::default();
+    let cancel = CancellationToken::default();
     let (world, inner) = (Arc::clone(&scene.context.engine.world), cancel.clone());
-    let mut thread = tokio::task::spawn_blocking(move || on_thread(program, &world, &inner));
+    let work = move || on_thread(program, &world, &inner);
+    let mut run = pin!(scene.context.executor.run(&cancel, work));
     loop {
         tokio::select! {
             biased;
             () = scene.context.cancel.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),
-            ended = &mut thread => {
-                return ended.map_err(|_| Failure::new("the program broke off"))?;
-            }
+            ended = &mut run => return ended?,
         }
     }
 }
 
 /// A program with everything that it gets.
-struct Whole {
+struct PreparedProgram {
     code: String,
     variables: Vec<(String, String)>,
     input: String,
-    limits: Limits,
+    limits: SandboxLimits,
 }
 
-fn on_thread(program: Whole, world: &World, cancel: &Cancel) -> Result<Value, Failure> {
+fn on_thread(
+    program: PreparedProgram,
+    world: &World,
+    cancel: &CancellationToken,
+) -> Result<Value, Failure> {
     let finder = Finder { search_path: &world.search_path, skill_directory: None };
     let images = finder.images(&Program::Named("python3".to_owned()), &[]).map_err(|error| {
         Failure::new(error.to_string()).advice("`code` nodes need Python: install `python3`")
     })?;
     let [image, others @ ..] = images.programs.as_slice() else {
-        return Err(Failure::new("there is no `python3`"));
+        return Err(Failure::new("`python3` was not found"));
     };
     let time = program.limits.time;
     let mut spec = Spec::new(image);
@@ -91,42 +100,49 @@ fn on_thread(program: Whole, world: &World, cancel: &Cancel) -> Result<Value, Fa
     spec.environment = variables.map(|(name, value)| (name.into(), value.into())).collect();
     spec.input = StandardInput::Bytes(program.input.into_bytes());
     spec.limits = program.limits;
-    let failed = |error: prowess_sandbox::Error| Failure::from(crate::error::RunError::from(error));
+    let failed =
+        |error: prowess_sandbox::SandboxError| Failure::from(crate::error::RunError::from(error));
     let sandbox = Sandbox::spawn(spec).map_err(failed)?;
     cancel.watch(sandbox.canceller());
-    let mut heard = Heard::default();
+    let mut heard = ProgramOutput::default();
     let ended = sandbox.wait(&mut heard).map_err(failed)?;
-    if ended.how == How::Exited(0) {
+    if ended.exit == ExitReason::Exited(0) {
         return Ok(printed(&heard.output));
     }
-    let ending = Ending::of(ended.how, time, &[]);
+    let ending = RunEnding::of(ended.exit, time, &[]);
     let message = ending.error.unwrap_or_else(|| "the program failed".to_owned());
     let said = heard.errors.finish().text;
     let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    let last: String = last.chars().take(MOST_SAID).collect();
+    let last: String = last.chars().take(MAX_SAID).collect();
     let failure = match ending.outcome {
-        Outcome::Failed if !last.is_empty() => Failure::new(format!("the program failed: {last}")),
+        RunOutcome::Failed if !last.is_empty() => {
+            Failure::new(format!("the program failed: {last}"))
+        }
         _ => Failure::new(message),
     };
     Err(match ending.outcome {
-        Outcome::OutOfMemory => failure.advice("give it more with `memoryLimitMb`, 512 at most"),
-        Outcome::TimedOut => failure.advice("give it more with `timeoutSeconds`, 30 at most"),
+        RunOutcome::OutOfMemory => {
+            failure.advice("increase `memoryLimitMb`, which may be at most 512")
+        }
+        RunOutcome::TimedOut => {
+            failure.advice("increase `timeoutSeconds`, which may be at most 30")
+        }
         _ => failure,
     })
 }
 
 /// What a program prints. The sandbox bounds it.
 #[derive(Default)]
-struct Heard {
+struct ProgramOutput {
     output: Vec<u8>,
     errors: Capture,
 }
 
-impl Observer for Heard {
-    fn output(&mut self, stream: Stream, bytes: &[u8]) {
+impl Observer for ProgramOutput {
+    fn output(&mut self, stream: OutputStream, bytes: &[u8]) {
         match stream {
-            Stream::Output => self.output.extend_from_slice(bytes),
-            Stream::Error => self.errors.push(bytes),
+            OutputStream::Output => self.output.extend_from_slice(bytes),
+            OutputStream::Error => self.errors.push(bytes),
         }
     }
 }

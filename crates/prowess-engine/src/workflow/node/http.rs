@@ -3,12 +3,15 @@
 use prowess_proxy::{FetchError, FetchRequest};
 use serde_json::{Map, Value};
 
-use super::super::graph::{Http, HttpBody, JsonTemplate};
+use super::super::graph::{HttpBody, HttpNode, JsonTemplate};
 use super::super::template::{Lookup, part_of};
-use super::{Failure, MOST_OUTPUT, Scene};
+use super::{Failure, MAX_OUTPUT, NodeContext};
 
 /// Sends the request and gives the answer: JSON as a value, everything else as text.
-pub(super) async fn send(scene: &Scene<'_, '_, '_>, http: &Http) -> Result<Value, Failure> {
+pub(super) async fn send(
+    scene: &NodeContext<'_, '_, '_>,
+    http: &HttpNode,
+) -> Result<Value, Failure> {
     let lookup = &scene.scope;
     let mut headers: Vec<(String, String)> = http
         .headers
@@ -29,7 +32,7 @@ pub(super) async fn send(scene: &Scene<'_, '_, '_>, http: &Http) -> Result<Value
         headers,
         body: body.map(String::into_bytes),
         timeout: http.timeout,
-        most_bytes: MOST_OUTPUT,
+        max_bytes: MAX_OUTPUT,
     };
     let fetched = tokio::select! {
         biased;
@@ -37,7 +40,7 @@ pub(super) async fn send(scene: &Scene<'_, '_, '_>, http: &Http) -> Result<Value
         fetched = scene.context.fetcher.fetch(&request) => fetched.map_err(|error| failed(&error))?,
     };
     if !(200..300).contains(&fetched.status) {
-        return Err(Failure::new(format!("the server answered with {}", fetched.status)));
+        return Err(Failure::new(format!("the server responded with status {}", fetched.status)));
     }
     let is_json = fetched.content_type.as_deref().is_some_and(is_json);
     let text = || String::from_utf8_lossy(&fetched.body).into_owned();
@@ -46,13 +49,15 @@ pub(super) async fn send(scene: &Scene<'_, '_, '_>, http: &Http) -> Result<Value
         return Ok(value.unwrap_or_else(|| text().into()));
     };
     let value: Value = serde_json::from_slice(&fetched.body).map_err(|_| {
-        let kind = fetched.content_type.as_deref().unwrap_or("of no type");
-        Failure::new(format!("the answer is no JSON ({kind}), so `responsePath` finds nothing"))
-            .advice("remove `responsePath`, or ask for JSON with a header `Accept`")
+        let kind = fetched.content_type.as_deref().unwrap_or("no content type");
+        Failure::new(format!(
+            "the response is not JSON ({kind}), so `responsePath` can't be applied"
+        ))
+        .advice("remove `responsePath`, or request JSON with an `Accept` header")
     })?;
     part_of(&value, path).cloned().ok_or_else(|| {
-        Failure::new(format!("the answer has no `{}`", path.join(".")))
-            .advice("look at an answer of the server and correct `responsePath`")
+        Failure::new(format!("the response has no `{}`", path.join(".")))
+            .advice("check a response of the server and correct `responsePath`")
     })
 }
 
@@ -92,7 +97,7 @@ fn failed(error: &FetchError) -> Failure {
     let failure = Failure::new(error.to_string());
     match error {
         FetchError::Refused(_) => failure.advice(
-            "`http` nodes reach public addresses only: not this machine, its network or its cloud",
+            "`http` nodes can only access public addresses: not this machine, its network or its cloud",
         ),
         FetchError::Invalid(_) => failure.advice("correct the node's `url` and `headers`"),
         FetchError::Failed(_) | FetchError::TimedOut(_) => failure,

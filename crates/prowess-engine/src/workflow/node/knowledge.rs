@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::{Failure, Scene};
-use prowess_core::{Event, Source, Thought};
+use super::{Failure, NodeContext};
+use prowess_core::{CitedSource, Event, Thought};
 use prowess_core::{Passage, Query};
 
 /// A question longer than this is a document.
@@ -14,7 +14,7 @@ const TOP_K: usize = 5;
 const HANDED_ON: usize = 3;
 
 /// Looks the input up in a base.
-pub(super) async fn look_up(scene: &Scene<'_, '_, '_>, base: &str) -> Result<Value, Failure> {
+pub(super) async fn look_up(scene: &NodeContext<'_, '_, '_>, base: &str) -> Result<Value, Failure> {
     let tell = |event: &Event| scene.teller.inside(&scene.node.id, event);
     let step = |status, details: Vec<(&'static str, Value)>| {
         let details = [("kb_id", Value::from(base))].into_iter().chain(details).collect();
@@ -24,7 +24,7 @@ pub(super) async fn look_up(scene: &Scene<'_, '_, '_>, base: &str) -> Result<Val
     step("start", Vec::new());
     step("searching", vec![("query", text.clone().into())]);
     let Some(retriever) = &scene.context.retriever else {
-        return Err(Failure::new("there are no knowledge bases here"));
+        return Err(Failure::new("no knowledge bases are available"));
     };
     let query = Query { text, top_k: TOP_K, filters: Vec::new() };
     let search = async {
@@ -41,19 +41,19 @@ pub(super) async fn look_up(scene: &Scene<'_, '_, '_>, base: &str) -> Result<Val
     let mut found = search.await?;
     found.truncate(TOP_K);
     step("complete", vec![("results_count", found.len().into())]);
-    let sources: Vec<Source> = found.into_iter().enumerate().map(source).collect();
+    let sources: Vec<CitedSource> = found.into_iter().enumerate().map(source).collect();
     let output = blocks(&sources).join("\n\n");
     tell(&Event::Citation { sources });
     Ok(output.into())
 }
 
-fn source((at, passage): (usize, Passage)) -> Source {
+fn source((at, passage): (usize, Passage)) -> CitedSource {
     let Passage { doc_id, chunk_index, score, text, range, pages } = passage;
-    Source { doc_id, chunk_index, score, text, range, pages, injected: at < HANDED_ON }
+    CitedSource { doc_id, chunk_index, score, text, range, pages, injected: at < HANDED_ON }
 }
 
 /// The passages that are handed on, with the numbers by which an answer can name them.
-pub(super) fn blocks(sources: &[Source]) -> Vec<String> {
+pub(super) fn blocks(sources: &[CitedSource]) -> Vec<String> {
     let injected = sources.iter().filter(|source| source.injected);
     injected.enumerate().map(|(at, source)| format!("[{}] {}", at + 1, source.text)).collect()
 }

@@ -8,17 +8,17 @@ pub(crate) mod tool;
 
 use serde_json::Value;
 
-use super::graph::{Node, Task};
-use super::run::{Teller, WorkflowContext};
-use super::scope::{Input, Scope};
-use crate::decision::{ReadyRun, Verdict};
+use super::graph::{Task, WorkflowNode};
+use super::run::{EventReporter, WorkflowContext};
+use super::scope::{Input, ValueScope};
+use crate::decision::{ReadyRun, RunDecision};
 use crate::error::RunError;
 use prowess_core::Remedy;
-use prowess_core::{Envelope, Outcome};
-use prowess_core::{ModelError, ModelErrorKind, Problem};
+use prowess_core::{Envelope, RunOutcome};
+use prowess_core::{ModelError, ModelErrorKind, Problem, ProblemKind};
 
 /// What a node may give. More is a file and no value.
-pub(crate) const MOST_OUTPUT: usize = 8 << 20;
+pub(crate) const MAX_OUTPUT: usize = 8 << 20;
 
 /// Why a node has no output.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl Failure {
     pub(crate) fn of(envelope: &Envelope) -> Self {
         let message = envelope.error.clone().unwrap_or_else(|| "it failed".to_owned());
         let exit_code = match envelope.outcome {
-            Outcome::Refused | Outcome::Cancelled => envelope.exit_code,
+            RunOutcome::Refused | RunOutcome::Cancelled => envelope.exit_code,
             _ => 1,
         };
         Self { message, remedies: envelope.remedies.clone(), exit_code }
@@ -64,7 +64,11 @@ impl From<RunError> for Failure {
 
 impl From<Problem> for Failure {
     fn from(problem: Problem) -> Self {
-        Self { remedies: problem.remedies, ..Self::new(problem.message) }
+        let exit_code = match problem.kind {
+            ProblemKind::Cancelled => prowess_core::INTERRUPTED,
+            _ => 1,
+        };
+        Self { message: problem.message, remedies: problem.remedies, exit_code }
     }
 }
 
@@ -84,7 +88,7 @@ pub(crate) enum Step {
     /// It runs a prompt.
     Prompt,
     /// It runs a tool, if it may.
-    Tool(Verdict),
+    Tool(RunDecision),
 }
 
 /// Does something that blocks on the blocking pool of the runtime.
@@ -97,13 +101,13 @@ pub(crate) async fn blocking<T: Send + 'static>(
 
 /// Does the work of a node that is not a tool.
 pub(crate) async fn run(
-    node: &Node,
+    node: &WorkflowNode,
     input: Input,
-    scope: Scope,
+    scope: ValueScope,
     context: &WorkflowContext,
-    teller: &Teller<'_, '_>,
+    teller: &EventReporter<'_, '_>,
 ) -> Result<Value, Failure> {
-    let scene = Scene { node, input, scope, context, teller };
+    let scene = NodeContext { node, input, scope, context, teller };
     let output = match &node.task {
         Task::Llm(llm) => prompt::llm(&scene, llm).await,
         Task::Skill(used) => prompt::skill(&scene, used).await,
@@ -118,28 +122,28 @@ pub(crate) async fn run(
 
 /// Runs a tool that was approved.
 pub(crate) async fn run_tool(
-    node: &Node,
+    node: &WorkflowNode,
     ready: ReadyRun,
     context: &WorkflowContext,
-    teller: &Teller<'_, '_>,
+    teller: &EventReporter<'_, '_>,
 ) -> Result<Value, Failure> {
     bounded(tool::run(&node.id, ready, context, teller).await?)
 }
 
 /// What a node works with.
-pub(crate) struct Scene<'s, 't, 'k> {
-    node: &'s Node,
+pub(crate) struct NodeContext<'s, 't, 'k> {
+    node: &'s WorkflowNode,
     input: Input,
-    scope: Scope,
+    scope: ValueScope,
     context: &'s WorkflowContext,
-    teller: &'s Teller<'t, 'k>,
+    teller: &'s EventReporter<'t, 'k>,
 }
 
 fn bounded(output: Value) -> Result<Value, Failure> {
     // Only texts can be that long: everything else is read with a limit of its own.
     match &output {
-        Value::String(text) if text.len() > MOST_OUTPUT => {
-            Err(Failure::new(format!("the output has more than {} MiB", MOST_OUTPUT >> 20)))
+        Value::String(text) if text.len() > MAX_OUTPUT => {
+            Err(Failure::new(format!("the output has more than {} MiB", MAX_OUTPUT >> 20)))
         }
         _ => Ok(output),
     }

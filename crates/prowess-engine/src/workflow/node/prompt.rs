@@ -7,34 +7,40 @@ use std::time::Instant;
 use prowess_format::render::{self, RenderContext};
 use serde_json::Value;
 
-use super::super::graph::{Llm, SkillUse};
-use super::super::skill::Part;
-use super::{Failure, Scene, blocking};
+use super::super::graph::{LlmNode, SkillUse};
+use super::super::skill::SkillPart;
+use super::{Failure, NodeContext, blocking};
 use crate::loaded::LoadedSkill;
-use crate::prompt::generation::{self, Halt, Patience};
+use crate::prompt::generation::{self, Deadline, Halt};
 use crate::prompt::knowledge;
-use crate::prompt::{PromptCall, PromptSurroundings, run_prompt};
-use prowess_core::{Answer, INTERRUPTED, TIMED_OUT};
+use crate::prompt::{PromptCall, PromptContext, run_prompt};
+use prowess_core::{AnswerDetails, INTERRUPTED, TIMED_OUT};
 use prowess_core::{Event, Thought};
 use prowess_core::{Message, ModelRequest};
 
 /// What a model is told when the workflow says nothing (AFL).
-const USUAL_SYSTEM: &str = "You are a helpful assistant.";
+const DEFAULT_SYSTEM: &str = "You are a helpful assistant.";
 /// AFL §3.2.
-const USUAL_TEMPERATURE: f64 = 0.7;
+const DEFAULT_TEMPERATURE: f64 = 0.7;
 
 /// The skill that a node uses.
-async fn find(scene: &Scene<'_, '_, '_>, used: &SkillUse) -> Result<Arc<LoadedSkill>, Failure> {
+async fn find(
+    scene: &NodeContext<'_, '_, '_>,
+    used: &SkillUse,
+) -> Result<Arc<LoadedSkill>, Failure> {
     let (name, _) = used.skill_and_tool();
     let (skills, name) = (Arc::clone(&scene.context.skills), name.to_owned());
     Ok(blocking(move || skills.resolve(&name)).await??)
 }
 
 /// Runs a prompt skill.
-pub(super) async fn skill(scene: &Scene<'_, '_, '_>, used: &SkillUse) -> Result<Value, Failure> {
+pub(super) async fn skill(
+    scene: &NodeContext<'_, '_, '_>,
+    used: &SkillUse,
+) -> Result<Value, Failure> {
     let context = scene.context;
     let found = find(scene, used).await?;
-    let part = Part::Prompt(&found.skill);
+    let part = SkillPart::Prompt(&found.skill);
     let values = part.values(used, &scene.input.value, &scene.scope).map_err(Failure::new)?;
     let call = PromptCall {
         skill: &found,
@@ -44,7 +50,7 @@ pub(super) async fn skill(scene: &Scene<'_, '_, '_>, used: &SkillUse) -> Result<
         time: Some(context.limits.prompt),
     };
     let model = context.models.model(None);
-    let surroundings = PromptSurroundings {
+    let surroundings = PromptContext {
         world: &context.engine.world,
         model: model.as_deref(),
         retriever: context.retriever.as_deref(),
@@ -61,10 +67,10 @@ pub(super) async fn skill(scene: &Scene<'_, '_, '_>, used: &SkillUse) -> Result<
 }
 
 /// Asks a model. With a skill its body is the system prompt, and its settings count (AFL §7.3).
-pub(super) async fn llm(scene: &Scene<'_, '_, '_>, llm: &Llm) -> Result<Value, Failure> {
+pub(super) async fn llm(scene: &NodeContext<'_, '_, '_>, llm: &LlmNode) -> Result<Value, Failure> {
     let context = scene.context;
     let time = context.limits.prompt;
-    let patience = Patience { cancel: &context.cancel, until: Some((Instant::now() + time, time)) };
+    let patience = Deadline { cancel: &context.cancel, until: Some((Instant::now() + time, time)) };
     let mut tell = |event: &Event| scene.teller.inside(&scene.node.id, event);
     let model = context.models.model(llm.model.as_deref())?;
     let (system, temperature, max_tokens) = match &llm.skill {
@@ -76,7 +82,7 @@ pub(super) async fn llm(scene: &Scene<'_, '_, '_>, llm: &Llm) -> Result<Value, F
         }
         None => {
             let system = llm.system.as_ref().map(|(_, template)| template.render(&scene.scope));
-            (system.unwrap_or_else(|| USUAL_SYSTEM.to_owned()), llm.temperature, None)
+            (system.unwrap_or_else(|| DEFAULT_SYSTEM.to_owned()), llm.temperature, None)
         }
     };
     let mut messages = if llm.inherits_history { context.history.to_vec() } else { Vec::new() };
@@ -84,7 +90,7 @@ pub(super) async fn llm(scene: &Scene<'_, '_, '_>, llm: &Llm) -> Result<Value, F
     let request = ModelRequest {
         system: Some(system),
         messages,
-        temperature: Some(temperature.unwrap_or(USUAL_TEMPERATURE)),
+        temperature: Some(temperature.unwrap_or(DEFAULT_TEMPERATURE)),
         max_tokens: max_tokens.and_then(|most| u32::try_from(most).ok()),
         tools: Vec::new(),
         schema: None,
@@ -95,7 +101,7 @@ pub(super) async fn llm(scene: &Scene<'_, '_, '_>, llm: &Llm) -> Result<Value, F
         message: None,
         details: Vec::new(),
     }));
-    let mut answer = Answer::default();
+    let mut answer = AnswerDetails::default();
     let text =
         generation::stream(model.as_ref(), &request, &mut answer, &patience, &mut tell, true)
             .await
@@ -105,13 +111,13 @@ pub(super) async fn llm(scene: &Scene<'_, '_, '_>, llm: &Llm) -> Result<Value, F
 
 /// The body of a skill with its inputs in it, and what its knowledge base has to say.
 async fn body(
-    scene: &Scene<'_, '_, '_>,
+    scene: &NodeContext<'_, '_, '_>,
     used: &SkillUse,
     found: &LoadedSkill,
-    patience: &Patience<'_>,
+    patience: &Deadline<'_>,
     tell: &mut crate::prompt::Sink<'_>,
 ) -> Result<String, Failure> {
-    let part = Part::Prompt(&found.skill);
+    let part = SkillPart::Prompt(&found.skill);
     let values = part.values(used, &scene.input.value, &scene.scope).map_err(Failure::new)?;
     let directory = found.directory.as_deref().map(Path::to_string_lossy);
     let project = scene.context.engine.world.working_directory.to_string_lossy();
@@ -124,7 +130,7 @@ async fn body(
     };
     let rendered = render::prompt(&found.skill, &context).map_err(|errors| {
         let all: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        Failure::new(all.join("; ")).advice("give the inputs of the skill in `inputMappings`")
+        Failure::new(all.join("; ")).advice("set the inputs of the skill in `inputMappings`")
     })?;
     tell(&Event::Thought(Thought {
         kind: "skill",
@@ -143,12 +149,12 @@ async fn body(
     Ok(format!("{}\n\nContext:\n{}", rendered.text, blocks.join("\n\n")))
 }
 
-fn halted(halt: Halt, scene: &Scene<'_, '_, '_>) -> Failure {
+fn halted(halt: Halt, scene: &NodeContext<'_, '_, '_>) -> Failure {
     match halt {
         Halt::Model(error) => error.into(),
         Halt::TimedOut(time) => Failure {
             exit_code: TIMED_OUT,
-            ..Failure::new(format!("the model did not end within {} s", time.as_secs_f64()))
+            ..Failure::new(format!("the model did not finish within {} s", time.as_secs_f64()))
         },
         Halt::Cancelled => Failure {
             exit_code: scene.context.cancel.exit_code().unwrap_or(INTERRUPTED),

@@ -1,20 +1,21 @@
 //! Nodes that run a tool of a skill: prepared, decided about and approved like any other run.
 
+use std::pin::pin;
 use std::sync::Arc;
 
-use prowess_core::{Envelope, Event, Stream};
+use prowess_core::{Envelope, Event, StandardStream};
 use prowess_format::text::shorten;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::super::graph::SkillUse;
-use super::super::run::{Teller, ToolHandles, WorkflowContext};
-use super::super::scope::{Input, Scope};
-use super::super::skill::{Part, Unusable};
-use super::{Failure, MOST_OUTPUT, Step, blocking, printed};
+use super::super::run::{EventReporter, ToolHandles, WorkflowContext};
+use super::super::scope::{Input, ValueScope};
+use super::super::skill::{SkillPart, SkillPartError};
+use super::{Failure, MAX_OUTPUT, Step, blocking, printed};
 use crate::decision::ReadyRun;
 use crate::handle::ToolHandle;
-use crate::run::Cancel;
+use crate::run::CancellationToken;
 
 /// Events that wait for somebody to look. A tool that prints faster than anybody reads waits too.
 const WAITING_EVENTS: usize = 256;
@@ -23,7 +24,7 @@ const WAITING_EVENTS: usize = 256;
 pub(crate) async fn decide(
     used: &SkillUse,
     input: &Input,
-    scope: &Scope,
+    scope: &ValueScope,
     context: &WorkflowContext,
     tools: &ToolHandles,
 ) -> Result<Step, Failure> {
@@ -32,9 +33,9 @@ pub(crate) async fn decide(
     blocking(move || {
         let (name, tool) = used.skill_and_tool();
         let skill = context.skills.resolve(name)?;
-        let unusable = |Unusable { message, hint }| Failure::new(message).advice(hint);
-        let part = Part::of(&skill, tool).map_err(unusable)?;
-        let Part::Tool(tool) = part else { return Ok(Step::Prompt) };
+        let unusable = |SkillPartError { message, hint }| Failure::new(message).advice(hint);
+        let part = SkillPart::of(&skill, tool).map_err(unusable)?;
+        let SkillPart::Tool(tool) = part else { return Ok(Step::Prompt) };
         let values = part.values(&used, &input, &scope).map_err(Failure::new)?;
         let handle = ToolHandle::new(Arc::clone(&skill), tool.clone(), context.mode);
         Ok(Step::Tool(tools.get(handle).decide(values, &context.engine, context.consent)?))
@@ -43,39 +44,39 @@ pub(crate) async fn decide(
 }
 
 /// How much of a failed tool's last line is told.
-const MOST_LAST_LINE: usize = 200;
+const MAX_LAST_LINE: usize = 200;
 
-/// Runs a tool on the blocking pool. What it prints as JSON is its output, otherwise the text.
+/// Runs a tool. What it prints as JSON is its output, otherwise the text.
 pub(crate) async fn run(
     node: &str,
     ready: ReadyRun,
     context: &WorkflowContext,
-    teller: &Teller<'_, '_>,
+    teller: &EventReporter<'_, '_>,
 ) -> Result<Value, Failure> {
-    let cancel = CancelOnDrop(Cancel::default());
+    let cancel = CancelOnDrop(CancellationToken::default());
     let (sender, mut events) = mpsc::channel(WAITING_EVENTS);
     let inner = cancel.0.clone();
-    let mut thread = tokio::task::spawn_blocking(move || on_thread(ready, &inner, &sender));
+    let work = move || on_thread(ready, &inner, &sender);
+    let mut run = pin!(context.executor.run(&cancel.0, work));
     let ended = loop {
         tokio::select! {
             biased;
             Some(event) = events.recv() => teller.inside(node, &event),
             () = context.cancel.cancelled(), if !cancel.0.is_cancelled() => cancel.0.cancel(),
-            ended = &mut thread => break ended,
+            ended = &mut run => break ended,
         }
     };
     while let Ok(event) = events.try_recv() {
         teller.inside(node, &event);
     }
-    let (envelope, stdout) =
-        ended.map_err(|_| Failure::new("the tool's thread panicked (internal error)"))?;
+    let (envelope, stdout) = ended?;
     if !envelope.is_success() {
         // The program has said itself what is wrong, at the end of what it printed.
         let last = envelope.output.lines().rfind(|line| !line.trim().is_empty());
         let failure = Failure::of(&envelope);
         return Err(match last {
             Some(line) => Failure {
-                message: format!("{} ({})", failure.message, shorten(line.trim(), MOST_LAST_LINE)),
+                message: format!("{} ({})", failure.message, shorten(line.trim(), MAX_LAST_LINE)),
                 ..failure
             },
             None => failure,
@@ -87,13 +88,13 @@ pub(crate) async fn run(
 /// The run itself, and what it printed on standard output.
 fn on_thread(
     ready: ReadyRun,
-    cancel: &Cancel,
+    cancel: &CancellationToken,
     events: &mpsc::Sender<Event>,
 ) -> (Envelope, Vec<u8>) {
     let mut stdout = Vec::new();
     let envelope = ready.run(cancel, &mut |event| {
-        if let Event::Output { stream: Stream::Stdout, bytes } = event
-            && stdout.len() <= MOST_OUTPUT
+        if let Event::Output { stream: StandardStream::Stdout, bytes } = event
+            && stdout.len() <= MAX_OUTPUT
         {
             stdout.extend_from_slice(bytes);
         }
@@ -104,7 +105,7 @@ fn on_thread(
 }
 
 /// Cancels the tool when the node is dropped.
-struct CancelOnDrop(Cancel);
+struct CancelOnDrop(CancellationToken);
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {

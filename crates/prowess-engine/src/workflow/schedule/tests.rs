@@ -36,8 +36,9 @@ fn story(nodes: &str, edges: &str, answer: bool, backwards: bool) -> String {
     let (mut schedule, skipped) = Schedule::new(&workflow);
     let mut told = skipped.into_iter().map(|node| format!("-{}", name(node))).collect::<Vec<_>>();
     loop {
-        let ready: Vec<usize> =
-            (0..workflow.nodes.len()).filter(|it| schedule.state(*it) == State::Ready).collect();
+        let ready: Vec<usize> = (0..workflow.nodes.len())
+            .filter(|it| schedule.state(*it) == NodeState::Ready)
+            .collect();
         let Some(node) = (if backwards { ready.last() } else { ready.first() }).copied() else {
             break;
         };
@@ -120,7 +121,7 @@ fn run_in_some_order(
     workflow: &Workflow,
     answers: &[bool],
     choices: &[usize],
-) -> Vec<(State, Vec<usize>)> {
+) -> Vec<(NodeState, Vec<usize>)> {
     let (mut schedule, _) = Schedule::new(workflow);
     let mut running: Vec<usize> = Vec::new();
     for step in 0.. {
@@ -129,7 +130,10 @@ fn run_in_some_order(
         {
             // Nothing that it needs may still be undecided.
             for edge in workflow.incoming(node) {
-                assert!(matches!(schedule.state(edge.source), State::Complete | State::Skipped));
+                assert!(matches!(
+                    schedule.state(edge.source),
+                    NodeState::Complete | NodeState::Skipped
+                ));
             }
             schedule.start(node);
             running.push(node);
@@ -156,8 +160,8 @@ proptest! {
         prop_assert_eq!(&one, &other);
         // Nobody is left waiting, and who has run had a live parent.
         for (number, (state, parents)) in one.iter().enumerate() {
-            prop_assert!(matches!(state, State::Complete | State::Skipped));
-            prop_assert_eq!(*state == State::Complete, number == 0 || !parents.is_empty());
+            prop_assert!(matches!(state, NodeState::Complete | NodeState::Skipped));
+            prop_assert_eq!(*state == NodeState::Complete, number == 0 || !parents.is_empty());
         }
     }
 }

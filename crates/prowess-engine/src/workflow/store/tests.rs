@@ -16,7 +16,7 @@ fn a_run_is_what_was_written() {
     let open = store.create("My flow: ../../x", record()).expect("it can be written");
     open.complete(3, "../hostile/id", &json!({ "a": [1] })).expect("it can be written");
     let id = open.id.clone();
-    assert!(RunId::parse(id.as_str()).is_some(), "{id:?}");
+    assert!(StoredRunId::parse(id.as_str()).is_some(), "{id:?}");
     assert!(id.as_str().starts_with("my-flow-x-"), "{id:?}");
     drop(open);
     let open = store.open(id.as_str()).expect("it is there");
@@ -50,12 +50,12 @@ fn only_the_owner_reads_runs() {
 fn runs_that_ended_well_long_ago_are_forgotten() {
     let (_folder, store) = store();
     let unfinished = store.create("open", record()).expect("it can be written").id;
-    for _ in 0..MOST_ENDED + 5 {
+    for _ in 0..MAX_ENDED + 5 {
         let open = store.create("done", record()).expect("it can be written");
         open.end(&Value::Null).expect("it can be written");
     }
     let left = std::fs::read_dir(&store.folder).expect("it can be listed").count();
-    assert_eq!(left, MOST_ENDED + 1);
+    assert_eq!(left, MAX_ENDED + 1);
     assert!(store.open(unfinished.as_str()).is_ok());
 }
 
@@ -80,8 +80,11 @@ fn a_list_says_what_can_go_on() {
         .map(|run| (run.id.as_str()[..3].to_owned(), run.state, run.ended_nodes))
         .collect();
     listed.sort_by(|one, other| one.0.cmp(&other.0));
-    let expected =
-        [("end", RunState::Ended, 1), ("run", RunState::Running, 0), ("sto", RunState::Stopped, 2)];
+    let expected = [
+        ("end", StoredRunState::Ended, 1),
+        ("run", StoredRunState::Running, 0),
+        ("sto", StoredRunState::Stopped, 2),
+    ];
     assert_eq!(listed, expected.map(|(name, state, count)| (name.to_owned(), state, count)));
     drop(running);
 }

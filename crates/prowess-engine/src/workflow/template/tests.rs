@@ -9,7 +9,7 @@ use super::*;
 struct Values(HashMap<String, Value>);
 
 impl Lookup for Values {
-    fn value(&self, reference: &Reference) -> Option<&Value> {
+    fn value(&self, reference: &ValueReference) -> Option<&Value> {
         part_of(self.0.get(reference.root())?, &reference.segments[1..])
     }
 }
@@ -22,7 +22,7 @@ fn rendered(text: &str) -> String {
         ("größe", json!(3)),
     ];
     let values = values.map(|(name, value)| (name.to_owned(), value));
-    Template::parse(text).render(&Values(HashMap::from(values)))
+    WorkflowTemplate::parse(text).render(&Values(HashMap::from(values)))
 }
 
 #[test]
@@ -52,13 +52,13 @@ proptest! {
     #[test]
     fn a_value_arrives_as_it_is(value in "(\\{|\\}|x|name|\\.| ){0,12}") {
         let values = Values(HashMap::from([("name".to_owned(), Value::from(value.clone()))]));
-        let text = Template::parse("<{{name}}>").render(&values);
+        let text = WorkflowTemplate::parse("<{{name}}>").render(&values);
         prop_assert_eq!(text, format!("<{value}>"));
     }
 
     #[test]
     fn places_are_those_of_references(text in "(\\{|\\}|a|é|\\.| |-){0,24}") {
-        for (reference, span) in Template::parse(&text).references() {
+        for (reference, span) in WorkflowTemplate::parse(&text).references() {
             let written = span.slice(&text);
             prop_assert!(written.starts_with("{{") && written.ends_with("}}"), "{}", written);
             prop_assert_eq!(written.trim_matches(['{', '}', ' ']), reference.to_string());

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use prowess_core::{Event, Outcome};
+use prowess_core::{Event, RunOutcome};
 use prowess_engine::{Consent, PythonWorkers, RunError};
 use serde_json::{Value, json};
 
@@ -114,20 +114,20 @@ fn an_answer_without_the_number_of_the_request_is_none() {
     for forged in [r#"{"result": "forged"}"#, r#"{"id": "0", "result": "forged"}"#, "7"] {
         let body = format!("{SPRAY}\nspray({forged})\nreturn 'true'");
         let envelope = Scene::body(&body).go();
-        assert_eq!((envelope.outcome, envelope.parsed), (Outcome::Failed, None), "{forged}");
+        assert_eq!((envelope.outcome, envelope.parsed), (RunOutcome::Failed, None), "{forged}");
         assert_eq!(
             envelope.error.as_deref(),
-            Some("the tool wrote to the pipe for its result, which is not its own"),
+            Some("the tool wrote to the pipe for its result, which is reserved"),
             "{forged}"
         );
     }
     // A length that never comes to an end, or to too much.
     let endless = "import os\nfor n in range(3, 256):\n    try: os.write(n, b'\\xff\\xff\\xff\\xff')\n    except OSError: pass\nreturn 1";
-    assert_eq!(Scene::body(endless).error(), "the tool returned more than anybody can want");
+    assert_eq!(Scene::body(endless).error(), "the tool returned too large a result");
     // The way for results closed, and the process still there.
     let closed = "import os, signal\nos.closerange(3, 256)\nsignal.pause()";
     let error = Scene::body(closed).error();
-    assert_eq!(error, "the tool closed the way for its result");
+    assert_eq!(error, "the tool closed the pipe for its result");
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn a_skill_that_changes_after_the_decision_is_not_run() {
     let (envelope, _) = scene
         .call_after("go", &Value::Null, || scene.write("probe/tools.py", &changed))
         .expect("it was allowed");
-    assert_eq!(envelope.outcome, Outcome::Refused);
+    assert_eq!(envelope.outcome, RunOutcome::Refused);
     assert_eq!(envelope.parsed, None);
     let error = envelope.error.expect("it is refused");
     assert_eq!(error, "the skill changed while it was being approved: nothing was run");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use prowess_core::{Event, Outcome, Stream};
+use prowess_core::{Event, RunOutcome, StandardStream};
 use serde_json::{Value, json};
 
 use super::scene::{IMPORT, Scene};
@@ -16,7 +16,7 @@ fn the_minimal_example_of_the_specification_greets() {
         Scene::files(&[("SKILL.md", &fixture("SKILL.md")), ("tools.py", &fixture("tools.py"))]);
     let (envelope, events) = scene.call("greet", &json!({"name": "x"})).expect("it starts");
     assert_eq!(envelope.parsed, Some(json!({"message": "Hello, x!"})), "{envelope:#?}");
-    assert_eq!((envelope.outcome, envelope.exit_code), (Outcome::Success, 0));
+    assert_eq!((envelope.outcome, envelope.exit_code), (RunOutcome::Success, 0));
     let [Event::Started { command, .. }, Event::Output { stream, bytes }, Event::Done(_)] =
         events.as_slice()
     else {
@@ -25,7 +25,7 @@ fn the_minimal_example_of_the_specification_greets() {
     assert_eq!(command, &["python3", "tools.py:greet", r#"{"name":"x"}"#]);
     assert_eq!(
         (*stream, String::from_utf8_lossy(bytes).as_ref()),
-        (Stream::Stdout, "{\"message\":\"Hello, x!\"}\n")
+        (StandardStream::Stdout, "{\"message\":\"Hello, x!\"}\n")
     );
 }
 
@@ -71,27 +71,27 @@ fn what_goes_wrong_is_told() {
         ),
         (
             "return object",
-            "`go` returned what can't be JSON: a value of type `type`: Object of type type is not JSON serializable",
+            "`go` returned a value that is not JSON: a value of type `type`: Object of type type is not JSON serializable",
         ),
         (
             "return {1, 2}",
-            "`go` returned what can't be JSON: a value of type `set`: Object of type set is not JSON serializable",
+            "`go` returned a value that is not JSON: a value of type `set`: Object of type set is not JSON serializable",
         ),
         (
             "return float('nan')",
-            "`go` returned what can't be JSON: a value of type `float`: Out of range float values are not JSON compliant",
+            "`go` returned a value that is not JSON: a value of type `float`: Out of range float values are not JSON compliant",
         ),
         (
             "return '\\udc00'",
-            "`go` returned what can't be JSON: a value of type `str`: 'utf-8' codec can't encode character '\\udc00' in position 1: surrogates not allowed",
+            "`go` returned a value that is not JSON: a value of type `str`: 'utf-8' codec can't encode character '\\udc00' in position 1: surrogates not allowed",
         ),
         (
             "a = []\na.append(a)\nreturn a",
-            "`go` returned what can't be JSON: a value of type `list`: Circular reference detected",
+            "`go` returned a value that is not JSON: a value of type `list`: Circular reference detected",
         ),
         (
             "a = []\nfor _ in range(300): a = [a]\nreturn a",
-            "`go` returned what can't be JSON: a value that is nested too deeply",
+            "`go` returned a value that is not JSON: a value that is nested too deeply",
         ),
         ("import os\nos._exit(3)", "the tool ended its process with exit code 3"),
         ("import os\nos._exit(0)", "the tool ended its process with exit code 0"),
@@ -103,7 +103,7 @@ fn what_goes_wrong_is_told() {
     for (body, expected) in cases {
         let envelope = Scene::body(body).go();
         assert_eq!(envelope.error.as_deref(), Some(expected), "{body}: {envelope:#?}");
-        assert_eq!((envelope.outcome, envelope.parsed), (Outcome::Failed, None), "{body}");
+        assert_eq!((envelope.outcome, envelope.parsed), (RunOutcome::Failed, None), "{body}");
         assert_ne!(envelope.exit_code, 0, "{body}");
     }
 }
@@ -131,7 +131,7 @@ fn a_traceback_shows_the_tool_and_not_the_worker() {
 fn output_is_talk_and_comes_before_the_result() {
     let body = "import os, sys\nprint('one')\nprint('two', file=sys.stderr)\nos.write(1, b'three\\n')\nsys.stdout.write('four')\nreturn {'ok': True}";
     let (envelope, events) = Scene::body(body).call("go", &Value::Null).expect("it starts");
-    let pieces: Vec<(Stream, String)> = events
+    let pieces: Vec<(StandardStream, String)> = events
         .iter()
         .filter_map(|event| match event {
             Event::Output { stream, bytes } => {
@@ -141,11 +141,11 @@ fn output_is_talk_and_comes_before_the_result() {
         })
         .collect();
     let (last, talk) = pieces.split_last().expect("there is output");
-    assert_eq!(last, &(Stream::Stdout, "{\"ok\":true}\n".to_owned()));
+    assert_eq!(last, &(StandardStream::Stdout, "{\"ok\":true}\n".to_owned()));
     let talk: String = talk
         .iter()
         .map(|(stream, text)| {
-            assert_eq!(*stream, Stream::Stderr);
+            assert_eq!(*stream, StandardStream::Stderr);
             text.as_str()
         })
         .collect();
@@ -192,7 +192,11 @@ fn time_ends_the_worker() {
     let mut scene = Scene::body(body);
     scene.patience = Some((Duration::from_secs(3), Duration::from_millis(300)));
     let envelope = scene.go();
-    assert_eq!((envelope.outcome, envelope.exit_code), (Outcome::TimedOut, 124), "{envelope:#?}");
+    assert_eq!(
+        (envelope.outcome, envelope.exit_code),
+        (RunOutcome::TimedOut, 124),
+        "{envelope:#?}"
+    );
     assert_eq!(envelope.error.as_deref(), Some("Command timed out after 3 s"));
     assert_eq!(envelope.output, "up\n");
 }
@@ -205,6 +209,6 @@ fn a_call_can_be_cancelled() {
         let call = scope.spawn(|| scene.go());
         cancel.cancel();
         let envelope = call.join().expect("it ends");
-        assert_eq!(envelope.outcome, Outcome::Cancelled, "{envelope:#?}");
+        assert_eq!(envelope.outcome, RunOutcome::Cancelled, "{envelope:#?}");
     });
 }

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use prowess_core::{Event, Outcome};
+use prowess_core::{Event, RunOutcome};
 use prowess_testkit::tls::TlsServer;
 use serde_json::{Value, json};
 
@@ -143,7 +143,7 @@ fn code_of_a_wheel_never_runs_outside() {
                     "{result} {run} {uv:?}: {:?}",
                     fs::read_to_string(marker)
                 );
-                assert_eq!(envelope.outcome, Outcome::Success, "{result} {uv:?}: {envelope:#?}");
+                assert_eq!(envelope.outcome, RunOutcome::Success, "{result} {uv:?}: {envelope:#?}");
             }
             let site = site(&scene);
             assert!(site.join("__pycache__").is_dir(), "it is compiled");
@@ -168,7 +168,7 @@ fn code_of_source_never_runs_at_all() {
             set(&mut scene, "PIP_NO_BINARY", ":all:");
             set(&mut scene, "UV_NO_BINARY", "1");
             let (envelope, _) = scene.call("go", &Value::Null).expect("it was allowed");
-            assert_eq!(envelope.outcome, Outcome::Refused, "{envelope:#?}");
+            assert_eq!(envelope.outcome, RunOutcome::Refused, "{envelope:#?}");
             assert!(!marker(&scene).exists(), "{uv:?}");
             assert_eq!(scene.environments(), Vec::<String>::new());
         }
@@ -262,12 +262,12 @@ fn no_other_host_is_reached_unless_the_user_names_it() {
         set(&mut scene, "PIP_RETRIES", "0");
         set(&mut scene, "UV_HTTP_RETRIES", "0");
         let envelope = scene.go();
-        assert_eq!(envelope.outcome, Outcome::Refused, "{envelope:#?}");
+        assert_eq!(envelope.outcome, RunOutcome::Refused, "{envelope:#?}");
         assert_eq!(other.requests(), Vec::<String>::new(), "{uv:?}");
         let named = format!("127.0.0.1:{}", other.port);
         let error = envelope.error.expect("it is told");
         assert!(
-            error.contains(&format!("the index leads to `{named}`, which was refused")),
+            error.contains(&format!("the index refers to `{named}`, which was refused")),
             "{error}"
         );
         let hint = format!("set PROWESS_PACKAGE_HOSTS={named}");

@@ -19,7 +19,7 @@ fn a_version_that_is_not_there_is_told_before_anything_runs() {
     let scene = Scene::with("requirements:\n  python: \">=3.99\"\n", "return 1");
     let error = scene.call("go", &Value::Null).expect_err("there is none");
     let text = error.to_string();
-    let start = "`probe` can't be loaded (step 4 of 7, install the Python packages): it needs Python >=3.99, and there is only 3.";
+    let start = "`probe` can't be loaded (step 4 of 7, install the Python packages): it needs Python >=3.99, but there is only 3.";
     assert!(text.starts_with(start), "{text}");
     assert_eq!(error.exit_code(), 125);
     let remedies = error.remedies();

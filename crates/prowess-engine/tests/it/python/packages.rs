@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use prowess_core::{Event, Outcome};
+use prowess_core::{Event, RunOutcome};
 use serde_json::{Value, json};
 
 use super::scene::Scene;
@@ -101,7 +101,7 @@ fn two_at_once_build_one_environment() {
 fn a_package_that_is_not_there_leaves_nothing() {
     let scene = needing("no-such-package==1.0", "return 1");
     let (envelope, _) = scene.call("go", &Value::Null).expect("it was allowed");
-    assert_eq!((envelope.outcome, envelope.exit_code), (Outcome::Refused, 125));
+    assert_eq!((envelope.outcome, envelope.exit_code), (RunOutcome::Refused, 125));
     let error = envelope.error.expect("it is told");
     let start = "`probe` can't be loaded (step 4 of 7, install the Python packages): `pip install` failed:\n";
     assert!(error.starts_with(start), "{error}");

@@ -4,10 +4,10 @@ use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use prowess_core::{Event, Stream};
+use prowess_core::{Event, StandardStream};
 use prowess_engine::{
-    ApprovalRequest, Approver, Consent, Engine, LoadedSkill, PythonWorkers, Reply, RunError,
-    ToolHandle,
+    ApprovalReply, ApprovalRequest, Approver, Consent, Engine, LoadedSkill, PythonWorkers,
+    RunError, ToolHandle,
 };
 use prowess_format::skill::Skill;
 use prowess_policy::{Mode, Origin, Remember, Tier, Trust};
@@ -27,12 +27,12 @@ fn counting() -> Scene {
 
 /// Answers, and counts how often.
 struct Person {
-    reply: Reply,
+    reply: ApprovalReply,
     asked: usize,
 }
 
 impl Approver for Person {
-    fn ask(&mut self, _: &ApprovalRequest) -> Reply {
+    fn ask(&mut self, _: &ApprovalRequest) -> ApprovalReply {
         self.asked += 1;
         self.reply
     }
@@ -69,7 +69,7 @@ impl<'s> Host<'s> {
             scene,
             handle: ToolHandle::new(loaded, tool, Mode::Global),
             engine: Engine { workers: scene.workers.clone(), ..Engine::new(world) },
-            person: Person { reply: Reply::Nobody, asked: 0 },
+            person: Person { reply: ApprovalReply::Nobody, asked: 0 },
             consent: Consent::InAdvance,
         }
     }
@@ -145,7 +145,7 @@ fn events_and_wrong_values_are_the_same_on_the_short_way() {
         let printed: Vec<u8> = events
             .iter()
             .filter_map(|event| match event {
-                Event::Output { stream: Stream::Stderr, bytes } => Some(bytes.clone()),
+                Event::Output { stream: StandardStream::Stderr, bytes } => Some(bytes.clone()),
                 _ => None,
             })
             .flatten()
@@ -165,13 +165,13 @@ fn an_approval_that_is_taken_back_counts_at_once() {
     let scene = counting();
     host!(host, scene);
     host.consent = Consent::None;
-    host.person.reply = Reply::Yes(Remember::Tool);
+    host.person.reply = ApprovalReply::Yes(Remember::Tool);
     host.settle();
     assert_eq!(host.person.asked, 1);
     host.count();
     assert_eq!(host.person.asked, 1);
     host.engine.approvals.revoke("probe", None).expect("it can be written");
-    host.person.reply = Reply::No;
+    host.person.reply = ApprovalReply::No;
     assert!(matches!(host.call(&Value::Null), Err(RunError::Declined(_))));
 }
 
@@ -180,7 +180,7 @@ fn a_yes_for_once_is_one_for_once() {
     let scene = counting();
     host!(host, scene);
     host.consent = Consent::None;
-    host.person.reply = Reply::Yes(Remember::Once);
+    host.person.reply = ApprovalReply::Yes(Remember::Once);
     // Files of the scene get older all the time.
     let until = Instant::now() + Duration::from_secs(4);
     let mut calls = 0;

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use prowess_core::{Envelope, Event};
 use prowess_engine::{
-    Call, Cancel, Clock, Consent, Engine, LoadError, LoadedSkill, Loading, NoApprover,
-    PythonWorkers, RunError, ToolRegistry, World, approve, load_skill, prepare,
+    Call, CancellationToken, Clock, Consent, Engine, LoadError, LoadOptions, LoadedSkill,
+    NoApprover, PythonWorkers, RunError, ToolRegistry, World, approve, load_skill, prepare,
 };
 use prowess_format::skill::Skill;
 use prowess_policy::{Mode, Origin, Tier, Trust};
@@ -25,7 +25,7 @@ pub(crate) struct Scene {
     pub(crate) path: String,
     pub(crate) consent: Consent,
     pub(crate) patience: Option<(Duration, Duration)>,
-    pub(crate) cancel: Cancel,
+    pub(crate) cancel: CancellationToken,
 }
 
 struct Noon;
@@ -87,7 +87,7 @@ impl Scene {
             path: "/usr/local/bin:/usr/bin:/bin".to_owned(),
             consent: Consent::InAdvance,
             patience: None,
-            cancel: Cancel::default(),
+            cancel: CancellationToken::default(),
         };
         for folder in ["home", "repo/.git"] {
             fs::create_dir_all(scene.root.join(folder)).expect("a folder can be made");
@@ -212,7 +212,7 @@ impl Scene {
     pub(crate) fn load(&self, registry: &mut ToolRegistry) -> Result<Vec<String>, LoadError> {
         let world = Arc::new(self.world());
         let engine = self.engine(world);
-        let mut loading = Loading {
+        let mut loading = LoadOptions {
             engine: &engine,
             mode: Mode::Global,
             trust: &trust,

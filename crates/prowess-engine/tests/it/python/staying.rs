@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use prowess_core::Outcome;
+use prowess_core::RunOutcome;
 use prowess_engine::PythonWorkers;
 use serde_json::{Value, json};
 
@@ -66,7 +66,7 @@ fn one_that_is_stuck_or_gone_is_replaced() {
     assert_eq!(call(&scene, "go", ""), Some(json!(1)));
     scene.patience = Some((Duration::from_secs(3), Duration::from_millis(200)));
     let (hung, _) = scene.call("go", &json!({"text": "hang"})).expect("it starts");
-    assert_eq!(hung.outcome, Outcome::TimedOut);
+    assert_eq!(hung.outcome, RunOutcome::TimedOut);
     assert_eq!(scene.workers.idle(), 0);
     assert_eq!(call(&scene, "go", ""), Some(json!(1)));
 }

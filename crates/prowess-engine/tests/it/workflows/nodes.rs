@@ -5,7 +5,7 @@ use std::net::TcpListener;
 
 use insta::assert_snapshot;
 use prowess_core::Message;
-use prowess_engine::{ApprovalRequest, Approver, Consent, Reply};
+use prowess_engine::{ApprovalReply, ApprovalRequest, Approver, Consent};
 use prowess_policy::Remember;
 use serde_json::{Value, json};
 
@@ -152,9 +152,9 @@ struct Yes {
 }
 
 impl Approver for Yes {
-    fn ask(&mut self, asked: &ApprovalRequest) -> Reply {
+    fn ask(&mut self, asked: &ApprovalRequest) -> ApprovalReply {
         self.commands.push(asked.command.clone());
-        Reply::Yes(Remember::Once)
+        ApprovalReply::Yes(Remember::Once)
     }
 }
 
@@ -274,7 +274,7 @@ fn code_has_limits() {
     let large = check("x = 'x' * (400 << 20)", json!({ "memoryLimitMb": 64 }));
     assert!(large.contains("memory") || large.contains("MemoryError"), "{large}");
     let loud = check("while True: print('x' * 1000)", json!({}));
-    assert_eq!(loud, "the node `x` failed: Command printed more than it may");
+    assert_eq!(loud, "the node `x` failed: Command exceeded its output limit");
 }
 
 /// Answers so many requests and gives what it was sent.

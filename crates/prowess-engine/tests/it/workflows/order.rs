@@ -104,7 +104,7 @@ fn a_model_that_says_nothing_is_given_up() {
     scene.limits.prompt = std::time::Duration::from_millis(20);
     let flow = graph("start:start a:llm end:end", "start>a a>end", &json!({}));
     let told = scene.run(&flow, &json!({ "input": "x" }), &Parrot::new(|_| Say::Nothing));
-    assert_eq!(told.error(), "the node `a` failed: the model did not end within 0.02 s");
+    assert_eq!(told.error(), "the node `a` failed: the model did not finish within 0.02 s");
     assert_eq!(told.ended.exit_code, 124);
 }
 

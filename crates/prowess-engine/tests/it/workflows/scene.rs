@@ -10,15 +10,15 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use prowess_core::{
-    BoxFuture, Event, Message, Model, ModelError, ModelErrorKind, ModelFacts, ModelRequest,
-    ModelStream, Passage, Piece, Query, RetrieveError, Retriever, Stop, wire,
+    BoxFuture, Event, Message, Model, ModelDelta, ModelError, ModelErrorKind, ModelFacts,
+    ModelRequest, ModelStream, Passage, Query, RetrieveError, Retriever, StopReason, wire,
 };
 use prowess_engine::workflow::{
-    self, CheckSurroundings, Ended, FileRuns, Limits, Models, OpenRun, RunRecord, RunStore as _,
-    WorkflowContext, inputs_of,
+    self, CheckContext, FileRuns, ModelLookup, NodeExecutor, OpenRun, RunRecord, RunStore as _,
+    WorkflowContext, WorkflowLimits, WorkflowOutcome, inputs_of,
 };
 use prowess_engine::{
-    Approver, Blocking, Cancel, Consent, Engine, NoApprover, SkillFolders, World,
+    Approver, BlockingApprover, CancellationToken, Consent, Engine, NoApprover, SkillFolders, World,
 };
 use prowess_policy::Mode;
 use prowess_proxy::{Fetcher, Resolver, UpstreamRoots};
@@ -74,10 +74,10 @@ pub(crate) fn said(request: &ModelRequest) -> &str {
     }
 }
 
-struct Pieces(Vec<Piece>);
+struct Pieces(Vec<ModelDelta>);
 
 impl futures_core::Stream for Pieces {
-    type Item = Result<Piece, ModelError>;
+    type Item = Result<ModelDelta, ModelError>;
 
     fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         Poll::Ready(self.0.pop().map(Ok))
@@ -111,14 +111,15 @@ impl Model for Parrot {
                 }
             };
             let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
-            let pieces = [first, rest].map(|text| Piece::Text(text.to_owned()));
-            let pieces = pieces.into_iter().chain([Piece::End(Stop::Done)]).rev().collect();
+            let pieces = [first, rest].map(|text| ModelDelta::Text(text.to_owned()));
+            let pieces =
+                pieces.into_iter().chain([ModelDelta::End(StopReason::Done)]).rev().collect();
             Ok(Box::pin(Pieces(pieces)) as ModelStream)
         })
     }
 }
 
-impl Models for Parrot {
+impl ModelLookup for Parrot {
     fn model(&self, name: Option<&str>) -> Result<Arc<dyn Model>, ModelError> {
         match name {
             Some("none/none") => {
@@ -179,20 +180,20 @@ pub(crate) struct Scene {
     _folder: TempDir,
     pub(crate) root: PathBuf,
     pub(crate) consent: Consent,
-    pub(crate) limits: Limits,
+    pub(crate) limits: WorkflowLimits,
     pub(crate) history: Vec<Message>,
-    pub(crate) cancel: Cancel,
+    pub(crate) cancel: CancellationToken,
 }
 
 /// What came of a run.
-pub(crate) struct Told {
-    pub(crate) ended: Ended,
+pub(crate) struct FinishedWorkflow {
+    pub(crate) ended: WorkflowOutcome,
     pub(crate) run: String,
     /// The events as the wire has them: name and data.
     pub(crate) lines: Vec<String>,
 }
 
-impl Told {
+impl FinishedWorkflow {
     pub(crate) fn output(&self) -> &Value {
         self.ended.result.as_ref().expect("the workflow ended well")
     }
@@ -221,9 +222,9 @@ impl Scene {
             _folder: folder,
             root,
             consent: Consent::None,
-            limits: Limits::USUAL,
+            limits: WorkflowLimits::USUAL,
             history: Vec::new(),
-            cancel: Cancel::default(),
+            cancel: CancellationToken::default(),
         }
     }
 
@@ -255,7 +256,7 @@ impl Scene {
     }
 
     /// Starts a workflow that has to be sound.
-    pub(crate) fn run(&self, graph: &Value, inputs: &Value, model: &Parrot) -> Told {
+    pub(crate) fn run(&self, graph: &Value, inputs: &Value, model: &Parrot) -> FinishedWorkflow {
         self.run_asking(graph, inputs, model, &mut NoApprover)
     }
 
@@ -265,10 +266,15 @@ impl Scene {
         inputs: &Value,
         model: &Parrot,
         approver: &mut dyn Approver,
-    ) -> Told {
+    ) -> FinishedWorkflow {
+        self.go_on(self.create(graph, inputs), model, approver)
+    }
+
+    /// Writes down a run of a workflow that has to be sound.
+    pub(crate) fn create(&self, graph: &Value, inputs: &Value) -> OpenRun {
         let text = graph.to_string();
         let skills = self.skills();
-        let around = CheckSurroundings { skills: &skills, bases: None };
+        let around = CheckContext { skills: &skills, bases: None };
         let (workflow, findings) = workflow::check(&text, around);
         // The servers of tests are on this machine.
         let unexpected = findings.iter().any(|it| it.rule.name != "workflow-guarded-address");
@@ -276,24 +282,21 @@ impl Scene {
         let inputs = inputs.as_object().cloned().unwrap_or_default();
         let inputs = inputs_of(&workflow.expect("it was read"), inputs).expect("the inputs fit");
         let record = RunRecord { text, inputs, settings: Value::Null };
-        let open = self.store().create("Test flow", record).expect("it can be written down");
-        self.go_on(open, model, approver)
+        self.store().create("Test flow", record).expect("it can be written down")
     }
 
     /// Goes on with a run.
-    pub(crate) fn resume(&self, run: &str, model: &Parrot) -> Told {
+    pub(crate) fn resume(&self, run: &str, model: &Parrot) -> FinishedWorkflow {
         let open = self.store().open(run).expect("the run is there");
         self.go_on(open, model, &mut NoApprover)
     }
 
-    fn go_on(&self, mut open: OpenRun, model: &Parrot, approver: &mut dyn Approver) -> Told {
-        let (workflow, _) = workflow::read(&open.record.text);
-        let workflow = workflow.expect("it was read");
-        let world = Arc::new(self.world());
+    /// What workflows run with here.
+    pub(crate) fn context(&self, model: &Parrot) -> WorkflowContext {
         let permit = vec![Ipv4Addr::LOCALHOST.into()];
         let fetcher = Fetcher::new(Arc::new(Names), UpstreamRoots::Only(Vec::new()), permit);
-        let context = WorkflowContext {
-            engine: Engine::new(world),
+        WorkflowContext {
+            engine: Engine::new(Arc::new(self.world())),
             models: Arc::new(model.clone()),
             retriever: Some(Arc::new(Library)),
             skills: Arc::new(self.skills()),
@@ -303,7 +306,19 @@ impl Scene {
             history: self.history.clone().into(),
             cancel: self.cancel.clone(),
             limits: self.limits,
-        };
+            executor: NodeExecutor::default(),
+        }
+    }
+
+    fn go_on(
+        &self,
+        mut open: OpenRun,
+        model: &Parrot,
+        approver: &mut dyn Approver,
+    ) -> FinishedWorkflow {
+        let (workflow, _) = workflow::read(&open.record.text);
+        let workflow = workflow.expect("it was read");
+        let context = self.context(model);
         let mut writer = wire::EventWriter::default();
         let mut lines = Vec::new();
         let mut sink = |event: &Event| {
@@ -312,13 +327,13 @@ impl Scene {
             }));
         };
         let run = open.id.as_str().to_owned();
-        let mut approver = Blocking(approver);
+        let mut approver = BlockingApprover(approver);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let ended = runtime.expect("a runtime").block_on(async {
             let work = workflow::run(&workflow, &mut open, &context, &mut approver, &mut sink);
             tokio::time::timeout(IN_VAIN, work).await.expect("the workflow ends")
         });
-        Told { ended, run, lines }
+        FinishedWorkflow { ended, run, lines }
     }
 }
 

@@ -7,7 +7,7 @@ use super::{Carried, computed};
 use crate::diagnostic::{Findings, Severity};
 use crate::dialect::{self, Dialect};
 use crate::document::Document;
-use crate::emit::Yaml;
+use crate::emit::YamlWriter;
 use crate::shape;
 use crate::skill::Skill;
 
@@ -57,7 +57,7 @@ pub(super) fn lift(carried: &mut Carried, to: &'static Dialect) {
     let keys: Vec<String> = wanted.keys().cloned().collect();
     skill.metadata.retain(|(key, _)| !keys.contains(key));
     let rest = std::mem::take(&mut skill.metadata);
-    let mut yaml = Yaml::new();
+    let mut yaml = YamlWriter::new();
     yaml.value("metadata", &Value::Object(wanted));
     let text = format!("---\n{}---\n", yaml.as_str());
     read_more(&text, &["skillli", to.id], skill);
@@ -78,7 +78,7 @@ pub(super) fn adopt(carried: &mut Carried, to: &'static Dialect) {
     let (candidates, mut rest): (Vec<_>, Vec<_>) =
         std::mem::take(&mut carried.skill.extra).into_iter().partition(|(key, _)| known(key));
     for (key, value) in candidates {
-        let mut yaml = Yaml::new();
+        let mut yaml = YamlWriter::new();
         yaml.value(&key, &value);
         let text = format!("---\n{}---\n", yaml.as_str());
         let mut findings = Findings::default();

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{Carried, Kept};
 use crate::dialect::{self, Dialect};
 use crate::formats;
-use crate::skill::{Skill, Text};
+use crate::skill::{OptionalText, Skill};
 use crate::span::Spanned;
 use crate::text::shorten;
 
@@ -85,7 +85,7 @@ pub(super) fn registry(carried: &mut Carried, to: &'static Dialect) {
         (!texts.is_empty())
             .then(|| texts.iter().map(|text| text.as_str()).collect::<Vec<_>>().join(", "))
     };
-    let value = |text: &Text| text.as_ref().map(|text| text.value.clone());
+    let value = |text: &OptionalText| text.as_ref().map(|text| text.value.clone());
     let mut texts = vec![
         ("compatibility", "compatibility", joined(&skill.compatibility)),
         ("registry", "registry", value(&skill.registry).filter(|_| to.id != "gaia")),

@@ -2,9 +2,9 @@
 
 use super::Carried;
 use crate::dialect::{self, Dialect};
-use crate::skill::{Kind, Skill};
+use crate::skill::{Skill, SkillKind};
 use crate::span::Span;
-use crate::template::{self, Spelling};
+use crate::template::{self, PlaceholderSpelling};
 
 /// Rewrites placeholders, which only prompts have and which each prompt dialect spells differently.
 pub(super) fn prompt(carried: &mut Carried, source: &Skill, to: &'static Dialect) {
@@ -12,7 +12,7 @@ pub(super) fn prompt(carried: &mut Carried, source: &Skill, to: &'static Dialect
     let declared = |name: &str| source.inputs.iter().any(|input| *input.name == name);
     match to.id {
         "agent-flow" => {
-            let literal = template::placeholders(&skill.body, Spelling::Tight)
+            let literal = template::placeholders(&skill.body, PlaceholderSpelling::Tight)
                 .iter()
                 .any(|placeholder| !declared(placeholder.name));
             if literal {
@@ -41,9 +41,9 @@ pub(super) fn prompt(carried: &mut Carried, source: &Skill, to: &'static Dialect
         "gibberish" if source.dialect.id != "gibberish" => lower_headings(skill, notes),
         _ => {}
     }
-    if source.kind == Kind::Prompt
+    if source.kind == SkillKind::Prompt
         && !matches!(to.id, "agent-flow" | "skillrt")
-        && template::placeholders(&skill.body, Spelling::Spaced)
+        && template::placeholders(&skill.body, PlaceholderSpelling::Spaced)
             .iter()
             .any(|placeholder| declared(placeholder.name))
     {
@@ -62,7 +62,7 @@ pub(super) fn prompt(carried: &mut Carried, source: &Skill, to: &'static Dialect
 
 /// Replaces each placeholder with the result of `spell`; `None` leaves it unchanged.
 fn respell(text: &str, spell: impl Fn(&str) -> Option<String>) -> String {
-    let edits: Vec<_> = template::placeholders(text, Spelling::Spaced)
+    let edits: Vec<_> = template::placeholders(text, PlaceholderSpelling::Spaced)
         .into_iter()
         .filter_map(|placeholder| {
             Some(crate::diagnostic::Edit::replace(placeholder.span, spell(placeholder.name)?))

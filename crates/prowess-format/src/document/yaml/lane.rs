@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-use super::{Content, Entry, Mapping, Node, Scalar, Style};
+use super::{Mapping, Node, Scalar, YamlContent, YamlEntry, YamlStyle};
 use crate::span::Span;
 
 /// Deeper nesting is left to the library, which has its own limit.
@@ -108,7 +108,7 @@ impl<'a> Lane<'a> {
     }
 
     fn mapping(&mut self, indent: usize, depth: usize) -> Option<Node<'a>> {
-        let mut entries: Vec<Entry<'a>> = Vec::with_capacity(8);
+        let mut entries: Vec<YamlEntry<'a>> = Vec::with_capacity(8);
         while let Some(line) = self.lines.get(self.at) {
             if line.indent != indent {
                 if line.indent > indent {
@@ -152,10 +152,10 @@ impl<'a> Lane<'a> {
                 self.ends_here(indent)?;
                 value
             };
-            entries.push(Entry { key: Cow::Borrowed(key), key_span, value });
+            entries.push(YamlEntry { key: Cow::Borrowed(key), key_span, value });
         }
         let span = entries.first()?.key_span.join(entries.last()?.value.span);
-        Some(Node { span, content: Content::Mapping(Mapping { entries, flow: false }) })
+        Some(Node { span, content: YamlContent::Mapping(Mapping { entries, flow: false }) })
     }
 
     fn sequence(&mut self, indent: usize, depth: usize) -> Option<Node<'a>> {
@@ -191,7 +191,7 @@ impl<'a> Lane<'a> {
             }
         }
         let span = items.first()?.span.join(items.last()?.span);
-        Some(Node { span, content: Content::Sequence(items) })
+        Some(Node { span, content: YamlContent::Sequence(items) })
     }
 
     /// Returns `None` if a deeper line continues the value.
@@ -203,8 +203,8 @@ impl<'a> Lane<'a> {
         Span::new(start, end).shift(self.base)
     }
 
-    fn node(&self, start: usize, end: usize, text: &'a str, style: Style) -> Node<'a> {
-        let content = Content::Scalar(Scalar { text: Cow::Borrowed(text), style });
+    fn node(&self, start: usize, end: usize, text: &'a str, style: YamlStyle) -> Node<'a> {
+        let content = YamlContent::Scalar(Scalar { text: Cow::Borrowed(text), style });
         Node { span: self.span(start, end), content }
     }
 
@@ -214,11 +214,11 @@ impl<'a> Lane<'a> {
             quote @ (b'"' | b'\'') => {
                 let inner = text.get(1..)?.strip_suffix(char::from(quote))?;
                 let plain = !inner.as_bytes().iter().any(|&byte| byte == quote || byte == b'\\');
-                plain.then(|| self.node(start, end, inner, Style::Quoted))
+                plain.then(|| self.node(start, end, inner, YamlStyle::Quoted))
             }
             b'[' => self.flow_sequence(start, end),
             first if is_indicator(first) => None,
-            _ => is_plain(text).then(|| self.node(start, end, text, Style::Plain)),
+            _ => is_plain(text).then(|| self.node(start, end, text, YamlStyle::Plain)),
         }
     }
 
@@ -284,7 +284,8 @@ impl<'a> Lane<'a> {
         while self.lines.get(self.at).is_some_and(|line| line.start < end) {
             self.at += 1;
         }
-        let content = Content::Scalar(Scalar { text: Cow::Owned(text), style: Style::Block });
+        let content =
+            YamlContent::Scalar(Scalar { text: Cow::Owned(text), style: YamlStyle::Block });
         Some(Node { span: self.span(first, end), content })
     }
 
@@ -309,13 +310,13 @@ impl<'a> Lane<'a> {
             items.push(match first? {
                 b'"' | b'\'' => self.scalar(word_start, word_start + word.len())?,
                 byte if byte.is_ascii_alphanumeric() && word.bytes().all(simple) => {
-                    self.node(word_start, word_start + word.len(), word, Style::Plain)
+                    self.node(word_start, word_start + word.len(), word, YamlStyle::Plain)
                 }
                 _ => return None,
             });
             at += part.len() + 1;
         }
-        Some(Node { span: self.span(start, end), content: Content::Sequence(items) })
+        Some(Node { span: self.span(start, end), content: YamlContent::Sequence(items) })
     }
 }
 

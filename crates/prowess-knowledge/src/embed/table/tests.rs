@@ -1,7 +1,7 @@
 use super::{from_half, head};
 
 #[test]
-fn half_precision_is_read_exactly() {
+fn half_precision_is_converted_exactly() {
     for (half, expected) in [
         (0x0000, 0.0),
         (0x3C00, 1.0),
@@ -18,7 +18,7 @@ fn half_precision_is_read_exactly() {
     assert!(from_half(0x7E00).is_nan());
 }
 
-/// A file of tensors with this head and so many bytes behind it.
+/// Parses a safetensors file with this header and number of data bytes.
 fn check(json: &str, numbers: usize, expected: &str) {
     let mut file = (json.len() as u64).to_le_bytes().to_vec();
     file.extend_from_slice(json.as_bytes());
@@ -27,25 +27,25 @@ fn check(json: &str, numbers: usize, expected: &str) {
         Ok(head) => format!("{} x {}", head.rows, head.columns),
         Err(error) => error.message,
     };
-    assert_eq!(found.trim_start_matches("the file is no table of embeddings: "), expected);
+    assert_eq!(found.trim_start_matches("the file is not a table of embeddings: "), expected);
 }
 
 #[test]
-fn a_head_that_lies_is_refused() {
+fn inconsistent_headers_are_rejected() {
     let tensor = |dtype: &str, shape: &str, offsets: &str| {
         format!(r#"{{"e":{{"dtype":"{dtype}","shape":{shape},"data_offsets":{offsets}}}}}"#)
     };
     check(&tensor("F16", "[3,2]", "[0,12]"), 12, "3 x 2");
     check(&tensor("F32", "[3,2]", "[0,24]"), 24, "3 x 2");
-    check(&tensor("F16", "[3,2]", "[0,12]"), 11, "its numbers don't fit its shape");
-    check(&tensor("F16", "[3,3]", "[0,12]"), 12, "its numbers don't fit its shape");
+    check(&tensor("F16", "[3,2]", "[0,12]"), 11, "its size does not match its shape");
+    check(&tensor("F16", "[3,3]", "[0,12]"), 12, "its size does not match its shape");
     check(
         &tensor("F16", "[9223372036854775807,4]", "[0,12]"),
         12,
-        "its numbers don't fit its shape",
+        "its size does not match its shape",
     );
-    check(&tensor("F16", "[6]", "[0,12]"), 12, "it has not two dimensions");
+    check(&tensor("F16", "[6]", "[0,12]"), 12, "it does not have two dimensions");
     check(&tensor("I64", "[3,2]", "[0,48]"), 48, "its numbers are of type `I64`");
-    check("{}", 0, "it holds not one table but several, or none");
-    check("[]", 0, "its head is no object");
+    check("{}", 0, "it must contain exactly one table");
+    check("[]", 0, "its header is not an object");
 }

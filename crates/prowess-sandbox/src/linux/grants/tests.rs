@@ -1,9 +1,9 @@
 use std::path::Path;
 
-use crate::spec::{Access, FileGrant};
+use crate::spec::{FileAccess, FileGrant};
 
-/// The groups of write patterns as text: the folder, what else may be done there, and the patterns.
-fn groups(grants: &[(Access, &str, &str)]) -> Vec<String> {
+/// The groups of write patterns as text: the folder, the access to everything else in it, and the patterns.
+fn groups(grants: &[(FileAccess, &str, &str)]) -> Vec<String> {
     let grants: Vec<FileGrant> = grants
         .iter()
         .map(|(access, path, pattern)| FileGrant {
@@ -30,23 +30,23 @@ fn groups(grants: &[(Access, &str, &str)]) -> Vec<String> {
 
 #[test]
 fn patterns_of_one_folder_share_a_copy() {
-    use Access::{Read, Write};
-    let check = |grants: &[(Access, &str, &str)], expected: &[&str]| {
+    use FileAccess::{Read, Write};
+    let check = |grants: &[(FileAccess, &str, &str)], expected: &[&str]| {
         assert_eq!(groups(grants), expected);
     };
     check(&[(Write, "/a", "*.md"), (Write, "/a", "*.txt")], &["/a None *.md *.txt"]);
     check(&[(Write, "/a/b", "*.md"), (Write, "/a", "*.txt")], &["/a None *.txt b/*.md"]);
     check(&[(Write, "/a", "*.md"), (Write, "/ab", "*.md")], &["/a None *.md", "/ab None *.md"]);
-    // Everything else there may be read.
+    // Everything else in the folder is readable.
     check(&[(Read, "/", ""), (Write, "/a", "*.md")], &["/a Some(Read) *.md"]);
     check(&[(Write, "/a", "*.md"), (Read, "/a", "")], &["/a Some(Read) *.md"]);
-    // What may be written anyway needs no copy; what lies in a protected folder does again.
+    // Writable files need no copy, unless they are in a protected folder.
     check(&[(Write, "/a", ""), (Write, "/a/b", "*.md")], &[]);
     check(
         &[(Write, "/a", ""), (Read, "/a/b", ""), (Write, "/a/b/c", "*.md")],
         &["/a/b/c Some(Read) *.md"],
     );
-    // A folder with a grant of its own between the two keeps them apart.
+    // A grant for a folder between two patterns separates them.
     check(
         &[(Write, "/a", "**"), (Read, "/a/b", ""), (Write, "/a/b/c", "*.md")],
         &["/a None **", "/a/b/c Some(Read) *.md"],

@@ -9,7 +9,7 @@ use super::Scratch;
 use crate::linux::walk;
 
 #[test]
-fn it_is_private_and_goes_away_with_all_that_is_in_it() {
+fn it_is_private_and_is_removed_with_its_content() {
     use std::os::unix::fs::PermissionsExt as _;
     let scratch = Scratch::new().expect("a folder");
     let path = scratch.path.clone();
@@ -21,7 +21,7 @@ fn it_is_private_and_goes_away_with_all_that_is_in_it() {
     fs::write(inside.join("closed/inner/file"), "text").expect("a file");
     std::os::unix::fs::symlink("/etc", inside.join("link")).expect("a link");
     fs::set_permissions(inside.join("closed"), fs::Permissions::from_mode(0o000)).expect("ours");
-    // Deeper than folders are open at a time, so it is taken down in layers.
+    // Nested more deeply than folders are kept open, so it is removed in layers.
     let mut deep = folder.as_fd().try_clone_to_owned().expect("a descriptor");
     for _ in 0..200 {
         rustix::fs::mkdirat(&deep, "d", Mode::RWXU).expect("a folder");
@@ -33,12 +33,12 @@ fn it_is_private_and_goes_away_with_all_that_is_in_it() {
 }
 
 #[test]
-fn what_a_killed_process_left_is_removed_and_nothing_else() {
+fn folders_of_killed_processes_are_removed() {
     let alive = Scratch::new().expect("a folder");
     let killed = Scratch::new().expect("a folder");
     let left = killed.path.clone();
     fs::write(left.join("file"), "text").expect("a file");
-    // What the kernel does when a process ends.
+    // The kernel unlocks the folder when a process ends.
     rustix::fs::flock(&killed.folder, FlockOperation::Unlock).expect("it was locked");
     mem::forget(killed);
     let _next = Scratch::new().expect("a folder");

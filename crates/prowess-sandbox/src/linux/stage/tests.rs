@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode};
 
 use super::{Stage, Wanted, reason};
-use crate::error::Error;
+use crate::error::SandboxError;
 use crate::linux::walk;
 use crate::pattern::Patterns;
 
-/// A granted folder `out` with files, and the private one `copy` that stands in for it.
+/// A granted folder `out` with files, and the private folder `copy` that replaces it.
 struct Trial {
     root: tempfile::TempDir,
     protected: BTreeSet<PathBuf>,
@@ -44,7 +44,7 @@ impl Trial {
         fs::read_to_string(self.path(name)).ok()
     }
 
-    fn fill(&self, pattern: &str, most_size: u64) -> Result<(Stage, Vec<PathBuf>), Error> {
+    fn fill(&self, pattern: &str, max_size: u64) -> Result<(Stage, Vec<PathBuf>), SandboxError> {
         let open = |name| walk::open_folder(&self.path(name)).expect("a folder");
         Stage::new(Wanted {
             path: &self.path("out"),
@@ -53,7 +53,7 @@ impl Trial {
             private: (open("copy"), self.path("copy")),
             protected: self.protected.clone(),
             shows_others: self.shows_others,
-            most_size,
+            max_size,
         })
     }
 
@@ -61,10 +61,10 @@ impl Trial {
         self.fill(pattern, 1 << 20).expect("it can be copied").0
     }
 
-    /// What was not kept, and why.
+    /// The discarded files with their reasons.
     fn back(&self, stage: &Stage) -> Vec<(String, &'static str)> {
         let mut discarded = Vec::new();
-        stage.bring_back(1 << 20, &mut discarded);
+        stage.copy_back_all(1 << 20, &mut discarded);
         let out = self.path("out");
         let mut shown: Vec<_> = discarded
             .into_iter()
@@ -95,7 +95,7 @@ fn none() -> Vec<(String, &'static str)> {
 }
 
 #[test]
-fn only_matching_files_go_in_and_come_back() {
+fn only_matching_files_are_copied_in_and_back() {
     let trial = Trial::new(&["a.md", "b.txt", "sub/c.md"]);
     symlink("/etc/passwd", trial.path("out/link.md")).expect("a link");
     let stage = trial.stage("*.md");
@@ -114,7 +114,7 @@ fn only_matching_files_go_in_and_come_back() {
 }
 
 #[test]
-fn what_is_no_file_stays_out() {
+fn only_regular_files_are_copied_back() {
     // Attack sandbox-A16.
     let trial = Trial::new(&[]);
     let stage = trial.stage("**/*.md");
@@ -144,7 +144,7 @@ fn what_is_no_file_stays_out() {
 }
 
 #[test]
-fn unchanged_files_are_not_touched() {
+fn unchanged_files_are_not_written() {
     let trial = Trial::new(&["same.md", "touched.md"]);
     let identity = |name: &str| {
         let data = fs::metadata(trial.path(name)).expect("it is there");
@@ -157,14 +157,14 @@ fn unchanged_files_are_not_touched() {
         fs::metadata(trial.path("out/same.md")).expect("a file").modified().expect("a time"),
     );
     trial.write("copy/touched.md", "new");
-    // The user edits what the program left alone.
+    // The user edits a file that the program did not change.
     assert_eq!(trial.back(&stage), none());
     assert_eq!(identity("out/same.md"), before);
     assert_eq!(trial.read("out/touched.md").as_deref(), Some("new"));
 }
 
 #[test]
-fn what_the_program_deletes_is_deleted() {
+fn files_that_the_program_deletes_are_deleted() {
     let trial = Trial::new(&["a.md", "sub/b.md", "sub/c.txt", "other.txt"]);
     let stage = trial.stage("**/*.md");
     fs::remove_file(trial.path("copy/a.md")).expect("a copy");
@@ -174,7 +174,7 @@ fn what_the_program_deletes_is_deleted() {
 }
 
 #[test]
-fn the_hosts_own_changes_win() {
+fn changes_on_the_host_take_precedence() {
     let trial = Trial::new(&["edited.md", "deleted.md", "removed.md", "left.md"]);
     let stage = trial.stage("*.md");
     for name in ["copy/edited.md", "copy/removed.md", "copy/made.md"] {
@@ -202,7 +202,7 @@ fn links_on_the_host_are_never_followed() {
     trial.write("copy/sub/b.md", "new");
     trial.write("copy/x.md", "new");
     trial.write("copy/folder.md", "new");
-    // Somebody changes the host meanwhile.
+    // The host changes during the run.
     fs::remove_dir_all(trial.path("out/sub")).expect("a folder");
     symlink(trial.path("elsewhere"), trial.path("out/sub")).expect("a link");
     symlink(trial.path("elsewhere/a.md"), trial.path("out/x.md")).expect("a link");
@@ -218,14 +218,14 @@ fn links_on_the_host_are_never_followed() {
     );
     assert_eq!(trial.tree("elsewhere"), ["a.md"]);
     assert_eq!(trial.read("elsewhere/a.md").as_deref(), Some("secret"));
-    // Deleting does not follow them either.
+    // Deletions don't follow links either.
     fs::remove_file(trial.path("copy/sub/a.md")).expect("a copy");
     trial.back(&stage);
     assert_eq!(trial.read("elsewhere/a.md").as_deref(), Some("secret"));
 }
 
 #[test]
-fn a_moved_grant_is_still_the_same_folder() {
+fn a_renamed_granted_folder_is_still_used() {
     let trial = Trial::new(&[]);
     let stage = trial.stage("*.md");
     trial.write("copy/a.md", "new");
@@ -236,13 +236,13 @@ fn a_moved_grant_is_still_the_same_folder() {
 }
 
 #[test]
-fn what_others_protect_is_neither_copied_nor_changed() {
+fn protected_files_are_neither_copied_nor_changed() {
     let mut trial = Trial::new(&["a.md", ".git/hooks/x.md"]);
     trial.protected = [".git/hooks", "SKILL.md", "missing"].map(PathBuf::from).into();
     let mut stage = trial.stage("**");
     assert_eq!(trial.tree("copy"), [".git", "a.md"]);
-    stage.make_place(Path::new(".git/hooks"), true).expect("a place");
-    stage.make_place(Path::new("deep/er/file"), false).expect("a place");
+    stage.create_mount_point(Path::new(".git/hooks"), true).expect("a place");
+    stage.create_mount_point(Path::new("deep/er/file"), false).expect("a place");
     assert_eq!(
         trial.tree("copy"),
         [".git", ".git/hooks", "a.md", "deep", "deep/er", "deep/er/file"]
@@ -258,7 +258,7 @@ fn what_others_protect_is_neither_copied_nor_changed() {
 }
 
 #[test]
-fn what_may_be_read_is_shown_beside_the_copies() {
+fn readable_files_are_visible_next_to_the_copies() {
     let mut trial = Trial::new(&["a.md", "b.txt", "sub/c.md", "sub/d.txt"]);
     symlink("b.txt", trial.path("out/link")).expect("a link");
     trial.shows_others = true;
@@ -274,7 +274,7 @@ fn what_may_be_read_is_shown_beside_the_copies() {
     assert_eq!(others("**/*.md"), ["b.txt", "sub/d.txt"]);
     fs::remove_dir_all(trial.path("copy")).expect("a folder");
     fs::create_dir(trial.path("copy")).expect("a folder");
-    // A link that was there is nothing to report; one that leads elsewhere now is.
+    // An existing link is not reported; a link with a new target is.
     let stage = trial.stage("*.md");
     assert_eq!(trial.back(&stage), none());
     fs::remove_file(trial.path("copy/link")).expect("a link");
@@ -283,7 +283,7 @@ fn what_may_be_read_is_shown_beside_the_copies() {
 }
 
 #[test]
-fn closed_folders_and_files_of_the_program_do_no_harm() {
+fn inaccessible_files_of_the_program_are_handled() {
     let trial = Trial::new(&[]);
     let stage = trial.stage("**/*.md");
     trial.write("copy/closed/a.md", "new");
@@ -301,9 +301,9 @@ fn closed_folders_and_files_of_the_program_do_no_harm() {
 }
 
 #[test]
-fn too_much_is_refused_before_the_start_and_reported_after_it() {
+fn limits_are_refused_before_the_start_and_reported_after_it() {
     let trial = Trial::new(&["a.md"]);
-    assert!(matches!(trial.fill("*", 2), Err(Error::TooLarge { most: 2, .. })));
+    assert!(matches!(trial.fill("*", 2), Err(SandboxError::TooLarge { most: 2, .. })));
     fs::remove_dir_all(trial.path("copy")).expect("a folder");
     fs::create_dir(trial.path("copy")).expect("a folder");
     let stage = trial.stage("*.md");

@@ -9,18 +9,18 @@ fn folder() -> (tempfile::TempDir, Folder) {
     (home, Folder { path, protected: BTreeSet::new(), before: None })
 }
 
-fn added(watched: &mut Watched, started: SystemTime) -> (u64, u64) {
+fn added(watched: &mut WatchedFolders, started: SystemTime) -> (u64, u64) {
     let usage = watched.added(started, &AtomicBool::new(false)).expect("nobody stops it");
     (usage.bytes, usage.entries)
 }
 
 #[test]
-fn what_was_there_does_not_count() {
+fn existing_files_do_not_count() {
     let (_home, folder) = folder();
     let path = folder.path.clone();
     fs::write(path.join("old"), vec![1; 1 << 20]).expect("a file");
-    let mut watched = Watched::new(vec![folder]);
-    // The files' clock ticks more slowly than ours.
+    let mut watched = WatchedFolders::new(vec![folder]);
+    // File times have a coarser resolution than the system clock.
     let started = SystemTime::now() + Duration::from_secs(1);
     assert_eq!(added(&mut watched, started), (0, 0));
     fs::create_dir(path.join("new")).expect("a folder");
@@ -28,7 +28,7 @@ fn what_was_there_does_not_count() {
     let (bytes, entries) = added(&mut watched, started);
     assert_eq!(entries, 2);
     assert!((1 << 20..2 << 20).contains(&bytes), "{bytes}");
-    // Neither a second name nor a hole takes room.
+    // Neither a second hard link nor a hole uses space.
     fs::hard_link(path.join("new/file"), path.join("again")).expect("a second name");
     fs::File::create(path.join("hole")).and_then(|file| file.set_len(1 << 40)).expect("a hole");
     let (more, entries) = added(&mut watched, started);
@@ -37,24 +37,24 @@ fn what_was_there_does_not_count() {
 }
 
 #[test]
-fn what_is_protected_does_not_count() {
+fn protected_files_do_not_count() {
     let (_home, mut folder) = folder();
     let path = folder.path.clone();
     folder.protected.insert("kept".into());
-    let mut watched = Watched::new(vec![folder]);
+    let mut watched = WatchedFolders::new(vec![folder]);
     fs::create_dir(path.join("kept")).expect("a folder");
     fs::write(path.join("kept/file"), "text").expect("a file");
     assert_eq!(added(&mut watched, SystemTime::UNIX_EPOCH), (0, 0));
 }
 
 #[test]
-fn what_is_too_deep_counts_by_the_disk() {
+fn deeply_nested_files_count_by_free_space() {
     let (_home, folder) = folder();
-    let deep = folder.path.join("d/".repeat(crate::pattern::MOST_DEPTH + 3));
-    let mut watched = Watched::new(vec![folder]);
+    let deep = folder.path.join("d/".repeat(crate::pattern::MAX_DEPTH + 3));
+    let mut watched = WatchedFolders::new(vec![folder]);
     fs::create_dir_all(&deep).expect("folders");
     fs::write(deep.join("file"), vec![1; 8 << 20]).expect("a file");
-    // Others use the disk too, so the disk is made to have lost exactly this.
+    // Other processes use the disk too, so the recorded free space is set to exactly this loss.
     let usage = watched.lost();
     watched.disks[0].bytes += (64 << 20) - usage.bytes.min(64 << 20);
     let (bytes, _) = added(&mut watched, SystemTime::UNIX_EPOCH);
@@ -62,11 +62,11 @@ fn what_is_too_deep_counts_by_the_disk() {
 }
 
 #[test]
-fn a_watchdog_that_nobody_needs_any_more_ends() {
+fn dropping_the_watchdog_ends_its_thread() {
     let (_home, folder) = folder();
-    let limits = Limits::default();
-    let watchdog =
-        Watchdog::start(Watched::new(vec![folder]), &limits, SystemTime::now()).expect("a thread");
+    let limits = SandboxLimits::default();
+    let watchdog = Watchdog::start(WatchedFolders::new(vec![folder]), &limits, SystemTime::now())
+        .expect("a thread");
     assert_eq!(watchdog.alarm(), None);
     drop(watchdog);
 }

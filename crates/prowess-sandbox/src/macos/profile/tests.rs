@@ -1,15 +1,15 @@
 use std::path::Path;
 
 use super::profile;
-use crate::error::Error;
-use crate::spec::{Access, FileGrant, Network, Spec};
+use crate::error::SandboxError;
+use crate::spec::{FileAccess, FileGrant, Network, Spec};
 
-fn grant(path: &str, access: Access, pattern: &str) -> FileGrant {
+fn grant(path: &str, access: FileAccess, pattern: &str) -> FileGrant {
     let pattern = (!pattern.is_empty()).then(|| pattern.to_owned());
     FileGrant { path: path.into(), access, pattern, create: false }
 }
 
-/// The rules after the part that all have, with the values of parameters put in, as nobody but a test may do.
+/// The rules after the common part, with parameters replaced by their values.
 fn rules(spec: &Spec) -> String {
     let profile = profile(spec, Path::new("/private/run")).expect("a profile");
     let own = profile.text.strip_prefix(super::BASE).expect("the base comes first");
@@ -21,7 +21,7 @@ fn rules(spec: &Spec) -> String {
 }
 
 #[test]
-fn a_program_alone() {
+fn profile_of_a_program_without_grants() {
     assert_eq!(
         rules(&Spec::new("/bin/echo")),
         "(allow file-read* file-write*
@@ -39,17 +39,17 @@ fn a_program_alone() {
 }
 
 #[test]
-fn everything_that_can_be_granted() {
+fn profile_with_every_kind_of_grant() {
     let mut spec = Spec::new("/usr/bin/python3");
     spec.programs = vec!["/usr/bin/git".into()];
     spec.support = vec!["/usr/lib/python3".into()];
     spec.network = Network::Listeners(vec![3128]);
     spec.files = vec![
-        grant("/p", Access::Write, ""),
-        grant("/p/.git/hooks", Access::Read, ""),
-        grant("/skill", Access::Execute, ""),
-        grant("/data", Access::Read, "*.csv"),
-        grant("/out", Access::Write, "**/*.md"),
+        grant("/p", FileAccess::Write, ""),
+        grant("/p/.git/hooks", FileAccess::Read, ""),
+        grant("/skill", FileAccess::Execute, ""),
+        grant("/data", FileAccess::Read, "*.csv"),
+        grant("/out", FileAccess::Write, "**/*.md"),
     ];
     assert_eq!(
         rules(&spec),
@@ -107,9 +107,9 @@ fn everything_that_can_be_granted() {
 }
 
 #[test]
-fn the_base_denies_and_opens_no_way_out() {
+fn the_base_profile_denies_by_default() {
     assert!(super::BASE.starts_with("(version 1)\n(deny default)\n"));
-    // Ways to other programs, their secrets and the network (SANDBOX §6); programs start by name only.
+    // Access to other programs, their secrets and the network (SANDBOX §6); programs are allowed by path only.
     for word in [
         "process-exec",
         "network",
@@ -131,41 +131,41 @@ fn the_base_denies_and_opens_no_way_out() {
 }
 
 #[test]
-fn nothing_of_a_grant_gets_into_the_text() {
-    // Attack sandbox-A28: a path that would end the string and open everything.
+fn grants_cannot_inject_rules() {
+    // Attack sandbox-A28: a path that tries to end the string and allow everything.
     let odd = "/x\")) (allow default) ; \n$(id)";
     let mut spec = Spec::new(odd);
     spec.programs = vec![odd.into()];
     spec.support = vec![odd.into()];
     spec.files = vec![
-        grant(&format!("{odd}/r"), Access::Read, ""),
-        grant(&format!("{odd}/w"), Access::Write, "*.\"))(allow default)"),
-        grant(&format!("{odd}/w/p"), Access::Execute, ""),
+        grant(&format!("{odd}/r"), FileAccess::Read, ""),
+        grant(&format!("{odd}/w"), FileAccess::Write, "*.\"))(allow default)"),
+        grant(&format!("{odd}/w/p"), FileAccess::Execute, ""),
     ];
     let profile = profile(&spec, Path::new(odd)).expect("a profile");
     assert!(!profile.text.contains("allow default") && !profile.text.contains("$(id)"));
     assert_eq!(profile.text.matches('"').count() % 2, 0);
     let open = profile.text.matches('(').count();
     assert_eq!(open, profile.text.matches(')').count());
-    // What is a pattern in a path is text in its expression.
+    // Special characters of a path are escaped in its regular expression.
     let mut values = profile.parameters.iter().map(|(_, value)| value.display().to_string());
     let regex = values.find(|value| value.starts_with('^')).expect("one is a pattern");
     assert!(regex.contains(r"\$\(id\)/w/[^/]*\."), "{regex}");
 }
 
 #[test]
-fn what_linux_refuses_is_refused() {
+fn grants_that_linux_refuses_are_refused() {
     let refused = |files: Vec<FileGrant>| {
         let mut spec = Spec::new("/ws/tool");
         spec.files = files;
         profile(&spec, Path::new("/private/run")).expect_err("it is refused")
     };
-    let replaceable = refused(vec![grant("/ws", Access::Write, "")]);
-    assert!(matches!(replaceable, Error::NotExecutable { .. }));
+    let replaceable = refused(vec![grant("/ws", FileAccess::Write, "")]);
+    assert!(matches!(replaceable, SandboxError::NotExecutable { .. }));
     for (path, pattern) in [("relative", ""), ("/a/../b", ""), ("/a", "../x"), ("/a", "[x]")] {
-        let error = refused(vec![grant(path, Access::Read, pattern)]);
-        assert!(matches!(error, Error::Grant { .. }), "{path} {pattern}: {error}");
+        let error = refused(vec![grant(path, FileAccess::Read, pattern)]);
+        assert!(matches!(error, SandboxError::Grant { .. }), "{path} {pattern}: {error}");
     }
     let relative = profile(&Spec::new("echo"), Path::new("/private/run"));
-    assert!(matches!(relative, Err(Error::Invalid(_))));
+    assert!(matches!(relative, Err(SandboxError::Invalid(_))));
 }

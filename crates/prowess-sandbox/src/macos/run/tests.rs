@@ -1,15 +1,16 @@
-//! The launcher is a script that takes the words as Seatbelt's does and encloses nothing.
+//! The launcher is a script that takes Seatbelt's arguments but isolates nothing.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Prepared, spawn_with};
-use crate::error::Error;
+use super::{PreparedSandbox, spawn_with};
+use crate::error::SandboxError;
 use crate::output::Capture;
 use crate::spec::{
-    Access, Ended, FileGrant, How, Input, Network, Observer, Spec, Stream, SyntheticFile,
+    ExitReason, FileAccess, FileGrant, Input, Network, Observer, OutputStream, SandboxOutcome,
+    Spec, SyntheticFile,
 };
 
 struct Trial {
@@ -24,10 +25,10 @@ struct Kept {
 }
 
 impl Observer for Kept {
-    fn output(&mut self, stream: Stream, bytes: &[u8]) {
+    fn output(&mut self, stream: OutputStream, bytes: &[u8]) {
         match stream {
-            Stream::Output => self.output.push(bytes),
-            Stream::Error => self.error.push(bytes),
+            OutputStream::Output => self.output.push(bytes),
+            OutputStream::Error => self.error.push(bytes),
         }
     }
 
@@ -58,11 +59,11 @@ exit 64
         self.root.path().canonicalize().expect("it exists").join(name)
     }
 
-    fn spawn(&self, spec: Spec) -> Result<super::Sandbox, Error> {
+    fn spawn(&self, spec: Spec) -> Result<super::Sandbox, SandboxError> {
         spawn_with(&self.path("launcher"), spec)
     }
 
-    fn ran(&self, spec: Spec) -> (Result<Ended, Error>, String, String) {
+    fn ran(&self, spec: Spec) -> (Result<SandboxOutcome, SandboxError>, String, String) {
         let mut kept = Kept::default();
         let ended = self.spawn(spec).and_then(|sandbox| sandbox.wait(&mut kept));
         (ended, kept.output.finish().text, kept.error.finish().text)
@@ -75,12 +76,12 @@ fn shell(text: &str) -> Spec {
     spec
 }
 
-fn how(ended: Result<Ended, Error>) -> How {
-    ended.expect("it starts").how
+fn exit_reason(ended: Result<SandboxOutcome, SandboxError>) -> ExitReason {
+    ended.expect("it starts").exit
 }
 
 #[test]
-fn streams_codes_and_environment_come_through() {
+fn streams_exit_codes_and_environment_are_forwarded() {
     let trial = Trial::new();
     let mut spec =
         shell("cat; echo err >&2; echo \"$A $1 $PWD\"; [ \"$HOME\" = \"$TMPDIR\" ] && exit 7");
@@ -91,7 +92,7 @@ fn streams_codes_and_environment_come_through() {
     spec.working_directory = trial.path("ws");
     spec.files = vec![FileGrant {
         path: trial.path("ws"),
-        access: Access::Write,
+        access: FileAccess::Write,
         pattern: None,
         create: false,
     }];
@@ -99,12 +100,15 @@ fn streams_codes_and_environment_come_through() {
     assert_eq!(output, format!("in\na b c {}\n", trial.path("ws").display()));
     assert_eq!(error, "err\n");
     let ended = ended.expect("it starts");
-    assert_eq!((ended.how, ended.unswept), (How::Exited(7), true));
-    assert_eq!(how(trial.ran(shell("kill -USR1 $$")).0), How::Signalled(libc::SIGUSR1));
+    assert_eq!((ended.exit, ended.scan_incomplete), (ExitReason::Exited(7), true));
+    assert_eq!(
+        exit_reason(trial.ran(shell("kill -USR1 $$")).0),
+        ExitReason::Signalled(libc::SIGUSR1)
+    );
 }
 
 #[test]
-fn the_private_folder_goes_away() {
+fn the_private_folder_is_removed() {
     let trial = Trial::new();
     let (_, output, _) = trial.ran(shell("touch \"$TMPDIR/x\"; ls \"$HOME\"; echo \"$HOME\"; pwd"));
     let lines: Vec<&str> = output.lines().collect();
@@ -113,73 +117,73 @@ fn the_private_folder_goes_away() {
 }
 
 #[test]
-fn every_end_is_told_apart() {
+fn every_exit_reason_is_reported() {
     let trial = Trial::new();
     let mut spec = shell("trap 'exit 3' TERM; echo up; while :; do sleep 0.05; done");
     spec.limits.time = Duration::from_millis(700);
-    assert_eq!(how(trial.ran(spec).0), How::TimedOut(Some(3)));
-    // Deaf, and with a child that is deaf too.
+    assert_eq!(exit_reason(trial.ran(spec).0), ExitReason::TimedOut(Some(3)));
+    // It ignores SIGTERM, and so does its child.
     let mut spec = shell("trap '' TERM; (while :; do sleep 1; done) & while :; do sleep 1; done");
     spec.limits.time = Duration::from_millis(300);
     spec.limits.grace = Duration::from_millis(200);
-    assert_eq!(how(trial.ran(spec).0), How::TimedOut(None));
+    assert_eq!(exit_reason(trial.ran(spec).0), ExitReason::TimedOut(None));
     let mut spec = shell("while :; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done");
     spec.limits.output = 1 << 20;
-    assert_eq!(how(trial.ran(spec).0), How::TooMuchOutput);
-    // A child that the program leaves behind does not hold up the end.
+    assert_eq!(exit_reason(trial.ran(spec).0), ExitReason::TooMuchOutput);
+    // A child that outlives the program does not delay the end.
     let mut spec = shell("sleep 600 & echo done");
     spec.limits.time = Duration::from_mins(10);
-    assert_eq!(how(trial.ran(spec).0), How::Exited(0));
+    assert_eq!(exit_reason(trial.ran(spec).0), ExitReason::Exited(0));
     let mut spec = shell("echo up; exec sleep 600");
     spec.limits.time = Duration::from_mins(10);
     let sandbox = trial.spawn(spec).expect("it starts");
     let canceller = sandbox.canceller();
     std::thread::spawn(move || canceller.cancel());
-    assert_eq!(how(sandbox.wait(&mut Kept::default())), How::Cancelled(None));
+    assert_eq!(exit_reason(sandbox.wait(&mut Kept::default())), ExitReason::Cancelled(None));
     drop(trial.spawn(shell("exec sleep 600")).expect("it starts"));
 }
 
 #[test]
-fn descriptors_arrive_in_their_places_and_no_others() {
+fn only_the_given_descriptors_are_passed() {
     let trial = Trial::new();
     let (mut reader, writer) = std::io::pipe().expect("a pipe");
     let mut spec = shell("echo private >&3; [ -e /proc/self/fd/4 ] && echo open; exit 0");
     spec.descriptors = vec![writer.into()];
     let (ended, output, error) = trial.ran(spec);
-    assert_eq!((how(ended), output.as_str()), (How::Exited(0), ""), "{error}");
+    assert_eq!((exit_reason(ended), output.as_str()), (ExitReason::Exited(0), ""), "{error}");
     let mut said = String::new();
     std::io::Read::read_to_string(&mut reader, &mut said).expect("the other end is closed");
     assert_eq!(said, "private\n");
 }
 
 #[test]
-fn what_can_not_be_enforced_is_refused() {
+fn unenforceable_specs_are_refused() {
     let trial = Trial::new();
     let refused = |spec: Spec| trial.ran(spec).0.expect_err("it is refused");
     let mut memory = shell("echo ran");
     memory.limits.memory = Some(1 << 30);
-    assert!(matches!(refused(memory), Error::Unenforceable { .. }));
+    assert!(matches!(refused(memory), SandboxError::Unenforceable { .. }));
     let mut synthetic = shell("echo ran");
     synthetic.synthetic = vec![SyntheticFile { path: "/etc/x".into(), bytes: Vec::new() }];
-    assert!(matches!(refused(synthetic), Error::Unenforceable { .. }));
-    assert!(matches!(refused(Spec::new("/no/such/program")), Error::NotFound(_)));
-    assert!(matches!(refused(Spec::new("/etc/passwd")), Error::NotExecutable { .. }));
+    assert!(matches!(refused(synthetic), SandboxError::Unenforceable { .. }));
+    assert!(matches!(refused(Spec::new("/no/such/program")), SandboxError::NotFound(_)));
+    assert!(matches!(refused(Spec::new("/etc/passwd")), SandboxError::NotExecutable { .. }));
 }
 
 #[test]
-fn grants_are_settled_before_the_start() {
+fn grants_are_resolved_before_the_start() {
     let trial = Trial::new();
     fs::create_dir(trial.path("sec")).expect("a folder");
     std::os::unix::fs::symlink(trial.path("sec"), trial.path("link")).expect("a link");
     let with = |name: &str, create| {
         let mut spec = shell("echo ran");
         let path = trial.path("").join(name);
-        spec.files = vec![FileGrant { path, access: Access::Write, pattern: None, create }];
+        spec.files = vec![FileGrant { path, access: FileAccess::Write, pattern: None, create }];
         trial.ran(spec)
     };
-    assert!(matches!(with("link", false).0, Err(Error::Grant { .. })));
-    assert!(matches!(with("link/inner", true).0, Err(Error::Grant { .. })));
-    assert!(matches!(with("no/where", true).0, Err(Error::Grant { .. })));
+    assert!(matches!(with("link", false).0, Err(SandboxError::Grant { .. })));
+    assert!(matches!(with("link/inner", true).0, Err(SandboxError::Grant { .. })));
+    assert!(matches!(with("no/where", true).0, Err(SandboxError::Grant { .. })));
     assert_eq!(with("missing", false).1, "ran\n");
     assert!(!trial.path("missing").exists());
     assert_eq!(with("made", true).1, "ran\n");
@@ -188,10 +192,10 @@ fn grants_are_settled_before_the_start() {
 }
 
 #[test]
-fn listeners_are_handed_over() {
+fn listeners_are_passed_to_the_observer() {
     let trial = Trial::new();
     let mut spec = shell("exit 0");
-    // Whichever port is free.
+    // Any free port.
     spec.network = Network::Listeners(vec![0]);
     let mut kept = Kept::default();
     trial.spawn(spec).and_then(|sandbox| sandbox.wait(&mut kept)).expect("it ends");
@@ -200,11 +204,14 @@ fn listeners_are_handed_over() {
 
 #[test]
 fn a_prepared_run_starts_later() {
-    // With the real launcher, which is not here: the words arrive, and the failure is told.
-    let prepared = Prepared::new(Spec::new("/bin/echo")).expect("it can be enforced");
+    // The real launcher does not exist here: the arguments arrive, and the failure is reported.
+    let prepared = PreparedSandbox::new(Spec::new("/bin/echo")).expect("it can be enforced");
     if !Path::new(super::LAUNCHER).exists() {
         let started = prepared.start(&["late".into()], &[], Input::Empty);
-        assert!(matches!(started, Err(Error::SetUp { stage: "launcher", .. })), "{started:?}");
+        assert!(
+            matches!(started, Err(SandboxError::SetUp { stage: "launcher", .. })),
+            "{started:?}"
+        );
         assert!(!super::probe().is_enforceable());
     }
 }

@@ -7,18 +7,19 @@ use prowess_format::manifest::ActiveSkills;
 use prowess_format::skill::SkillDependency;
 use prowess_resolve::Range;
 use prowess_store::composition::{Composition, Fit, Member};
-use prowess_store::reference::Named;
+use prowess_store::reference::NamedReference;
 use prowess_store::source::Catalogue as _;
 use serde_json::{Value, json};
 
 use super::{Agent, AgentOptions, FINDINGS};
 use crate::commands::Outcome;
-use crate::commands::install::Format;
 use crate::error::Error;
+use crate::packages::options::Format;
+use crate::packages::sources::SourceSession;
 use crate::render::{full, json};
 use crate::skill::check_report;
-use crate::store::packages::{Packages, Reach};
 use crate::terminal::printer::{Printer, inline};
+use prowess_library::packages::PackageManager;
 
 /// Check a manifest against the installed skills
 ///
@@ -70,11 +71,11 @@ pub(super) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     let active = agent.active()?;
     let packages = agent.packages()?;
     let composition = agent.compose(&active, &packages);
-    let reach = packages.reach(printer, arguments.offline)?;
+    let sources = SourceSession::open(&packages, printer, arguments.offline)?;
     let available: Vec<Option<String>> = composition
         .members
         .iter()
-        .map(|member| available(member, &reach, arguments.offline, printer))
+        .map(|member| available(member, &sources, arguments.offline, printer))
         .collect();
     let findings = check_report::read_manifest(agent.text.as_bytes()).1.diagnostics;
     let has_errors = composition.has_errors();
@@ -102,17 +103,17 @@ pub(super) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
 /// The version that a registry would give, for a skill that is not as it should be.
 fn available(
     member: &Member<'_>,
-    reach: &Reach,
+    sources: &SourceSession,
     offline: bool,
     printer: &mut Printer,
 ) -> Option<String> {
-    if member.fit == Fit::Fits || !reach.has_registry || offline {
+    if member.fit == Fit::Fits || !sources.has_registry || offline {
         return None;
     }
-    let named: Named = member.dependency.name.as_str().parse().ok()?;
+    let named: NamedReference = member.dependency.name.as_str().parse().ok()?;
     let range = Range::declared(member.dependency).ok()?;
     let releases =
-        reach.sources.package(&named).and_then(|package| reach.sources.releases(&package));
+        sources.sources.package(&named).and_then(|package| sources.sources.releases(&package));
     match releases {
         Ok(releases) => releases
             .iter()
@@ -132,7 +133,7 @@ fn page(
     active: &ActiveSkills<'_>,
     composition: &Composition<'_>,
     available: &[Option<String>],
-    packages: &Packages,
+    packages: &PackageManager,
 ) -> String {
     let mut page = String::new();
     let version = agent.manifest.version.as_ref().map(|version| format!(" {}", version.as_str()));
@@ -152,7 +153,7 @@ fn page(
         let mut words = match (fit, present) {
             (Fit::Fits, Some(present)) => {
                 let version = present.version.as_deref().unwrap_or("no version");
-                let place = packages.places.shown(&present.directory);
+                let place = packages.places().shown(&present.directory);
                 format!("{}  {}", inline(version), inline(&place))
             }
             (fit, _) => fit.as_str().to_owned(),
@@ -200,7 +201,8 @@ fn wire(
         })
         .collect();
     let model = &agent.manifest.model;
-    let text = |text: &prowess_format::skill::Text| text.as_ref().map(|text| text.value.clone());
+    let text =
+        |text: &prowess_format::skill::OptionalText| text.as_ref().map(|text| text.value.clone());
     let tools: Vec<&str> = agent.manifest.tools.iter().map(|tool| tool.name.as_str()).collect();
     json!({
         "path": crate::skill::skill_ref::shown(&agent.path),

@@ -13,12 +13,12 @@ use serde_json::{Value, json};
 
 use super::{Agent, AgentOptions};
 use crate::commands::Outcome;
-use crate::commands::install::Format;
 use crate::error::Error;
+use crate::packages::options::Format;
 use crate::run::tool_run;
 use crate::skill::skill_ref;
-use crate::store::packages::Packages;
 use crate::terminal::printer::{Printer, inline};
+use prowess_library::packages::PackageManager;
 
 /// List the tools of an agent: those of its skills and its own
 ///
@@ -108,7 +108,7 @@ impl Roof {
         tool.skill == self.own
     }
 
-    fn page(&self, packages: &Packages) -> String {
+    fn page(&self, packages: &PackageManager) -> String {
         let names = self.registry.short_names();
         let cell = |text: &str| inline(text).into_owned();
         let widest = |of: fn(&str, &RegisteredTool) -> String| {
@@ -126,7 +126,7 @@ impl Roof {
             let place = if self.is_own(tool) {
                 "the manifest".to_owned()
             } else {
-                packages.places.shown(&tool.directory)
+                packages.places().shown(&tool.directory)
             };
             let _ = writeln!(
                 page,

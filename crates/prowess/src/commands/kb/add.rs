@@ -1,4 +1,4 @@
-//! `prowess kb add`: files to documents of a base.
+//! `prowess kb add`: adds files to a knowledge base.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use prowess_knowledge::extract::{self, ExtractError};
-use prowess_knowledge::{Added, BaseName, Bases, Room, Writer, digest};
+use prowess_knowledge::{AddOutcome, BaseName, BaseWriter, KnowledgeBases, ReclaimSpace, digest};
 use serde_json::json;
 
 use super::{Format, count, failed, parse_name, parse_own_field, waiting};
@@ -16,25 +16,25 @@ use crate::commands::Outcome;
 use crate::error::Error;
 use crate::run::tool_run::Interrupt;
 use crate::terminal::printer::{Printer, inline};
-use crate::terminal::progress::Progress;
+use crate::terminal::progress::ProgressCounter;
 
-/// A commit takes some hundredths of a second; what was added before it survives whatever happens.
+/// The interval between commits. A commit takes some hundredths of a second, and keeps what was added before it.
 const COMMIT_EVERY: Duration = Duration::from_secs(5);
-/// The most files of one call, so that `/` by mistake comes to an end.
+/// The most files of one call, in case somebody names `/` by mistake.
 const MOST_FILES: usize = 1_000_000;
-/// The most folders inside each other.
+/// The deepest nesting of folders.
 const MOST_DEPTH: usize = 64;
 
-/// Put documents into a knowledge base
+/// Add documents to a knowledge base
 ///
-/// Reads .txt, .md, .html, .pdf and .docx; of a folder every such file below
-/// it, but none whose name begins with a dot. A file that is there already and
-/// has not changed is left alone, one that has changed is replaced. A document
-/// is called what you call its file, so call it from the same folder again.
+/// Reads .txt, .md, .html, .pdf and .docx files. A folder is searched for them
+/// recursively, except for names that start with a dot. An unchanged file is
+/// skipped, a changed one is replaced. Documents are named by the path that you
+/// type, so run the command from the same folder every time.
 ///
-/// A file that can't be read is reported, and the others go on. After Ctrl-C the
-/// file at hand is read to its end and everything so far is kept; a second Ctrl-C
-/// ends it at once, and keeps what was kept every few seconds.
+/// A file that can't be read is reported and does not stop the others. On Ctrl-C
+/// the current file is finished and everything read so far is kept. A second
+/// Ctrl-C ends the command at once, and keeps what was saved every few seconds.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -44,31 +44,31 @@ Examples:
 
 Exit codes:
   0  all files are in the base
-  1  some could not be read
+  1  some files could not be read
   129, 130, 143
-     it was ended by SIGHUP, Ctrl-C or SIGTERM; what was read is kept")]
+     ended by SIGHUP, Ctrl-C or SIGTERM; what was read is kept")]
 pub(super) struct Arguments {
-    /// The base
+    /// The name of the base
     #[arg(value_name = "NAME", value_parser = parse_name)]
     name: BaseName,
     /// Files, or folders of files
     #[arg(value_name = "FILE|FOLDER", required = true)]
     paths: Vec<PathBuf>,
-    /// A field of these documents that searches can filter by; without any, the
-    /// documents that are there keep theirs
+    /// A field of these documents that searches can filter by; without it, existing
+    /// documents keep theirs
     #[arg(long = "field", value_name = "NAME=VALUE", value_parser = parse_own_field)]
     fields: Vec<(String, String)>,
-    /// Take away documents of these folders whose files are gone
+    /// Remove documents of these folders whose files no longer exist
     #[arg(long)]
     prune: bool,
-    /// How the result is written
+    /// The output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 
-/// What became of the files.
+/// The files by what was done with them.
 #[derive(Default)]
-struct Tally {
+struct AddReport {
     added: Vec<String>,
     updated: Vec<String>,
     unchanged: Vec<String>,
@@ -77,7 +77,7 @@ struct Tally {
 }
 
 pub(super) fn run(
-    bases: &Bases,
+    bases: &KnowledgeBases,
     arguments: &Arguments,
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
@@ -98,9 +98,9 @@ pub(super) fn run(
         bases.writer(name, || waiting(name, printer)).map_err(|error| failed(&error))?;
     let fields: Option<BTreeMap<String, String>> =
         (!arguments.fields.is_empty()).then(|| arguments.fields.iter().cloned().collect());
-    let mut tally = Tally::default();
+    let mut tally = AddReport::default();
     let interrupt = Interrupt::listen();
-    let progress = Progress::new(printer, "files read");
+    let progress = ProgressCounter::new(printer, "files read");
     let mut committed = Instant::now();
     let mut read = 0;
     for file in &files {
@@ -110,11 +110,11 @@ pub(super) fn run(
         read += 1;
         let id = id_of(file);
         match add(&mut writer, &id, file, fields.as_ref()) {
-            Ok(Added::New) => tally.added.push(id),
-            Ok(Added::Updated) => tally.updated.push(id),
-            Ok(Added::Same) => tally.unchanged.push(id),
-            Err(Trouble::File(reason)) => tally.failed.push((file.display().to_string(), reason)),
-            Err(Trouble::Base(error)) => {
+            Ok(AddOutcome::New) => tally.added.push(id),
+            Ok(AddOutcome::Updated) => tally.updated.push(id),
+            Ok(AddOutcome::Same) => tally.unchanged.push(id),
+            Err(AddError::File(reason)) => tally.failed.push((file.display().to_string(), reason)),
+            Err(AddError::Base(error)) => {
                 progress.finish();
                 return Err(*error);
             }
@@ -126,62 +126,62 @@ pub(super) fn run(
         }
     }
     if let Some(signal) = interrupt.signal() {
-        // Without a look at what is gone, and without giving back room: somebody waits.
+        // Without pruning and without compacting, because the user is waiting.
         writer.commit().map_err(|error| failed(&error))?;
         progress.finish();
         report(arguments, &tally, printer);
         let all = files.len();
         printer.note(&format!(
-            "stopped after {read} of {all} files; these are kept, and the same command goes on with the others"
+            "stopped after {read} of {all} files, which are kept; run the same command again to continue"
         ));
         return Ok(Outcome::Ended(signal.saturating_add(128)));
     }
     if arguments.prune {
         tally.removed = prune(&mut writer, &arguments.paths, &files)?;
     }
-    writer.finish(Room::GiveBack).map_err(|error| failed(&error))?;
+    writer.finish(ReclaimSpace::GiveBack).map_err(|error| failed(&error))?;
     progress.finish();
     report(arguments, &tally, printer);
     Ok(if tally.failed.is_empty() { Outcome::Fine } else { Outcome::Findings })
 }
 
-/// What can go wrong with one file.
-enum Trouble {
-    /// The file is to blame, and the others go on.
+/// Why a file was not added.
+enum AddError {
+    /// The file can't be read; the others go on.
     File(String),
-    /// The base is to blame.
+    /// The base failed.
     Base(Box<Error>),
 }
 
 fn add(
-    writer: &mut Writer,
+    writer: &mut BaseWriter,
     id: &str,
     file: &Path,
     fields: Option<&BTreeMap<String, String>>,
-) -> Result<Added, Trouble> {
-    let of_file = |error: ExtractError| Trouble::File(error.to_string());
-    let of_base = |error: &_| Trouble::Base(Box::new(failed(error)));
+) -> Result<AddOutcome, AddError> {
+    let of_file = |error: ExtractError| AddError::File(error.to_string());
+    let of_base = |error: &_| AddError::Base(Box::new(failed(error)));
     let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let format = prowess_knowledge::Format::of_name(&name);
+    let format = prowess_knowledge::DocumentFormat::of_name(&name);
     let format = format.ok_or_else(|| of_file(ExtractError::UnknownFormat))?;
     let bytes = extract::read_file(file).map_err(of_file)?;
     let before = writer.committed(id).map_err(|error| of_base(&error))?;
-    // Who says nothing about fields wants the text brought up to date, and no field lost.
+    // Without fields on the command line, the document keeps those it has.
     let kept = before.as_ref().map(|before| &before.fields);
     let fields = fields.or(kept).cloned().unwrap_or_default();
     // Reading a PDF takes a thousand times as long as its digest.
     if before.is_some_and(|before| before.digest == digest(&bytes, &fields)) {
-        return Ok(Added::Same);
+        return Ok(AddOutcome::Same);
     }
     let document = extract::document(id, format, &bytes, fields).map_err(of_file)?;
     match writer.add(&document) {
-        Err(prowess_knowledge::BaseError::TooMuch(reason)) => Err(Trouble::File(reason)),
+        Err(prowess_knowledge::BaseError::TooMuch(reason)) => Err(AddError::File(reason)),
         Err(error) => Err(of_base(&error)),
         Ok(added) => Ok(added),
     }
 }
 
-/// Says what was not followed, a few by name.
+/// Warns about links and pipes that were skipped, and names a few.
 fn warn_of(passed_by: &mut [PathBuf], printer: &mut Printer) {
     const MOST_NAMED: usize = 3;
     passed_by.sort();
@@ -195,11 +195,11 @@ fn warn_of(passed_by: &mut [PathBuf], printer: &mut Printer) {
         let _ = write!(names, " and {more} more");
     }
     printer.warning(&inline(&format!(
-        "links and pipes in folders are not read: {names}; a link that you name is read"
+        "skipped links and pipes in folders: {names}; a link that you name yourself is read"
     )));
 }
 
-/// Every file below a folder that can be read here. Links are not followed: they may lead in circles.
+/// Collects the files of known formats below a folder. Links are not followed, because they may form cycles.
 fn collect(
     folder: &Path,
     depth: usize,
@@ -217,27 +217,31 @@ fn collect(
         }
         if kind.is_dir() && depth < MOST_DEPTH {
             collect(&entry.path(), depth + 1, files, passed_by)?;
-        } else if kind.is_file() && prowess_knowledge::Format::of_name(&name).is_some() {
+        } else if kind.is_file() && prowess_knowledge::DocumentFormat::of_name(&name).is_some() {
             files.push(entry.path());
         } else if !kind.is_file() && !kind.is_dir() {
             passed_by.push(entry.path());
         }
         if files.len() > MOST_FILES {
             return Err(Error::failed(format!("there are more than {MOST_FILES} files"))
-                .hint("name folders further down"));
+                .hint("name subfolders instead"));
         }
     }
     Ok(())
 }
 
-/// The name of a document: its path as it was typed, without `./`.
+/// The name of a document: its path as typed, without `./`.
 fn id_of(file: &Path) -> String {
     let parts = file.components().filter(|part| *part != Component::CurDir);
     parts.collect::<PathBuf>().to_string_lossy().into_owned()
 }
 
-/// Documents below the folders whose files are not there any more.
-fn prune(writer: &mut Writer, paths: &[PathBuf], files: &[PathBuf]) -> Result<Vec<String>, Error> {
+/// Removes documents below the folders whose files no longer exist.
+fn prune(
+    writer: &mut BaseWriter,
+    paths: &[PathBuf],
+    files: &[PathBuf],
+) -> Result<Vec<String>, Error> {
     let there: std::collections::HashSet<String> = files.iter().map(|file| id_of(file)).collect();
     let folders: Vec<PathBuf> =
         paths.iter().filter(|path| path.is_dir()).map(|path| PathBuf::from(id_of(path))).collect();
@@ -252,8 +256,8 @@ fn prune(writer: &mut Writer, paths: &[PathBuf], files: &[PathBuf]) -> Result<Ve
     Ok(removed)
 }
 
-fn report(arguments: &Arguments, tally: &Tally, printer: &mut Printer) {
-    let Tally { added, updated, unchanged, removed, failed } = tally;
+fn report(arguments: &Arguments, tally: &AddReport, printer: &mut Printer) {
+    let AddReport { added, updated, unchanged, removed, failed } = tally;
     match arguments.format {
         Format::Json => {
             let failed: Vec<_> = failed
@@ -271,7 +275,7 @@ fn report(arguments: &Arguments, tally: &Tally, printer: &mut Printer) {
         }
         Format::Text => {
             for (file, reason) in failed {
-                printer.warning(&format!("`{file}` was left out: {reason}"));
+                printer.warning(&format!("skipped `{file}`: {reason}"));
             }
             let mut parts = vec![format!("added {}", count(added.len() as u64, "document"))];
             for (what, list) in

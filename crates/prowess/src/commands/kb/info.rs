@@ -1,9 +1,9 @@
-//! `prowess kb info`: what is in a base.
+//! `prowess kb info`: shows a knowledge base and its documents.
 
 use std::fmt::Write as _;
 
 use clap::Args;
-use prowess_knowledge::{BaseName, Bases, DocumentRecord};
+use prowess_knowledge::{BaseName, DocumentRecord, KnowledgeBases};
 use serde_json::{Value, json};
 
 use super::{Format, failed, parse_name, size};
@@ -20,22 +20,22 @@ Examples:
   prowess kb info papers --format json
 
 Exit codes:
-  0  all is well
-  1  --verify has found damage")]
+  0  success
+  1  `--verify` has found damage")]
 pub(super) struct Arguments {
-    /// The base
+    /// The name of the base
     #[arg(value_name = "NAME", value_parser = parse_name)]
     name: BaseName,
-    /// Compare every passage with what was indexed
+    /// Check that every passage is what was indexed
     #[arg(long)]
     verify: bool,
-    /// How the result is written
+    /// The output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 
 pub(super) fn run(
-    bases: &Bases,
+    bases: &KnowledgeBases,
     arguments: &Arguments,
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
@@ -63,7 +63,7 @@ pub(super) fn run(
         Format::Text => {
             let mut page = format!("{}\n", arguments.name);
             let _ = writeln!(page, "  language   {}", settings.language.name());
-            let embedder = embedder.unwrap_or_else(|| "none: searches go by words".to_owned());
+            let embedder = embedder.unwrap_or_else(|| "none (full-text search only)".to_owned());
             let _ = writeln!(page, "  embedder   {}", inline(&embedder));
             let _ = writeln!(page, "  documents  {}", figures.documents);
             let _ = writeln!(page, "  chunks     {}", figures.chunks);

@@ -1,9 +1,9 @@
-//! `prowess kb list`: which bases there are.
+//! `prowess kb list`: lists the knowledge bases.
 
 use std::fmt::Write as _;
 
 use clap::Args;
-use prowess_knowledge::Bases;
+use prowess_knowledge::KnowledgeBases;
 use serde_json::{Value, json};
 
 use super::{Format, count, failed, size};
@@ -18,13 +18,13 @@ Examples:
   prowess kb list
   prowess kb list --format json")]
 pub(super) struct Arguments {
-    /// How the list is written
+    /// The output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 
 pub(super) fn run(
-    bases: &Bases,
+    bases: &KnowledgeBases,
     arguments: &Arguments,
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
@@ -66,7 +66,7 @@ pub(super) fn run(
     match arguments.format {
         Format::Json => printer.json(&json!({ "bases": list })),
         Format::Text if text.is_empty() && outcome == Outcome::Fine => {
-            printer.note("there is no knowledge base; `prowess kb new NAME` makes one");
+            printer.note("there is no knowledge base; `prowess kb new NAME` creates one");
         }
         Format::Text => printer.report(&text),
     }

@@ -1,38 +1,38 @@
-//! `prowess kb remove`: documents, or a whole base.
+//! `prowess kb remove`: removes documents, or a whole knowledge base.
 
 use std::io::{self, BufRead as _, IsTerminal as _};
 
 use clap::Args;
-use prowess_knowledge::{BaseName, Bases, Room};
+use prowess_knowledge::{BaseName, KnowledgeBases, ReclaimSpace};
 
 use super::{count, failed, parse_name, waiting};
 use crate::commands::Outcome;
 use crate::error::Error;
 use crate::terminal::printer::{Channel, Printer};
 
-/// Take documents out of a knowledge base, or take the whole base away
+/// Remove documents from a knowledge base, or the whole base
 ///
-/// What is taken away is gone from the disk; the files that it was made of stay
-/// where they are. A whole base is taken away only after a question.
+/// Their text is erased from the base; the original files are not touched. Before
+/// it removes a whole base, the command asks for confirmation.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
   prowess kb remove papers notes/old.md
   prowess kb remove papers --yes")]
 pub(super) struct Arguments {
-    /// The base
+    /// The name of the base
     #[arg(value_name = "NAME", value_parser = parse_name)]
     name: BaseName,
-    /// Documents, as `prowess kb info` calls them; none for the whole base
+    /// The documents, as `prowess kb info` lists them; the whole base if omitted
     #[arg(value_name = "DOCUMENT")]
     documents: Vec<String>,
-    /// Don't ask before a whole base is taken away
+    /// Don't ask for confirmation
     #[arg(long)]
     yes: bool,
 }
 
 pub(super) fn run(
-    bases: &Bases,
+    bases: &KnowledgeBases,
     arguments: &Arguments,
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
@@ -43,24 +43,28 @@ pub(super) fn run(
     let mut writer =
         bases.writer(name, || waiting(name, printer)).map_err(|error| failed(&error))?;
     for document in &arguments.documents {
-        // All or none: dropping the writer forgets what was removed before.
+        // All or nothing: dropping the writer without a commit discards the removals.
         if !writer.remove(document).map_err(|error| failed(&error))? {
             return Err(Error::not_found(format!("`{name}` has no document `{document}`"))
                 .hint(format!("`prowess kb info {name}` lists its documents")));
         }
     }
-    writer.finish(Room::GiveBack).map_err(|error| failed(&error))?;
+    writer.finish(ReclaimSpace::GiveBack).map_err(|error| failed(&error))?;
     printer.say(&format!("removed {}", count(arguments.documents.len() as u64, "document")));
     Ok(Outcome::Fine)
 }
 
-fn whole(bases: &Bases, arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
+fn whole(
+    bases: &KnowledgeBases,
+    arguments: &Arguments,
+    printer: &mut Printer,
+) -> Result<Outcome, Error> {
     let name = &arguments.name;
     if !bases.root().join(name.as_str()).is_dir() {
         return Err(failed(&prowess_knowledge::BaseError::Missing { name: name.to_string() }));
     }
     if !arguments.yes && !ask(bases, name, printer)? {
-        printer.note(&format!("`{name}` stays"));
+        printer.note(&format!("`{name}` was not removed"));
         return Ok(Outcome::Fine);
     }
     bases.remove(name, || waiting(name, printer)).map_err(|error| failed(&error))?;
@@ -68,23 +72,23 @@ fn whole(bases: &Bases, arguments: &Arguments, printer: &mut Printer) -> Result<
     Ok(Outcome::Fine)
 }
 
-fn ask(bases: &Bases, name: &BaseName, printer: &mut Printer) -> Result<bool, Error> {
+fn ask(bases: &KnowledgeBases, name: &BaseName, printer: &mut Printer) -> Result<bool, Error> {
     if !io::stdin().is_terminal() || !printer.is_terminal(Channel::Err) {
         return Err(Error::usage(format!(
             "refusing to delete `{name}` without confirmation (not a terminal)"
         ))
-        .hint("`--yes` takes it away without a question"));
+        .hint("`--yes` deletes it without confirmation"));
     }
-    // A damaged base can be taken away too.
+    // A damaged base can be deleted too.
     let documents = bases.base(name).and_then(|base| base.figures());
     let documents = documents.map_or_else(
-        |_| "all that is left of it".to_owned(),
+        |_| "an unknown number of documents".to_owned(),
         |figures| count(figures.documents, "document"),
     );
-    let question = format!("take away `{name}` with {documents}? [y]es / [N]o: ");
+    let question = format!("Delete `{name}` with {documents}? [y]es / [N]o: ");
     printer.piece(Channel::Err, question.as_bytes());
     let mut line = String::new();
-    // The end of the input is no answer, and no answer is a no.
+    // End of input counts as no.
     let read = io::stdin().lock().read_line(&mut line);
     Ok(read.is_ok() && matches!(line.trim().to_lowercase().as_str(), "y" | "yes"))
 }

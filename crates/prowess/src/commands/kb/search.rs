@@ -1,11 +1,11 @@
-//! `prowess kb search`: what a base has on a question.
+//! `prowess kb search`: searches a knowledge base.
 
 use std::fmt::Write as _;
 use std::ops::{Range, RangeInclusive};
 
 use clap::Args;
 use prowess_core::{Passage, Query};
-use prowess_knowledge::{Base, BaseName, Bases};
+use prowess_knowledge::{BaseName, KnowledgeBase, KnowledgeBases};
 use serde_json::{Value, json};
 
 use super::{Format, failed, parse_field, parse_name};
@@ -14,15 +14,14 @@ use crate::error::Error;
 use crate::render::run_events;
 use crate::terminal::printer::{Printer, inline};
 
-/// Characters of a passage that are shown to people.
+/// The most characters of a passage that are shown.
 const SNIPPET: usize = 240;
 
 /// Search a knowledge base
 ///
-/// Shows the passages that fit best, each with its document, its exact bytes in
-/// the document's text, and its pages in a PDF. Words are words: nothing you type
-/// is an operator, and a word may begin with a `-`. Scores can be compared within
-/// one search only.
+/// Shows the best matching passages, each with its document, its byte range in the
+/// document's text, and its pages in a PDF. The query has no operators, and a word
+/// may start with `-`. Scores can be compared only within one search.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -30,25 +29,26 @@ Examples:
   prowess kb search papers --top 3 --filter team=search 'heat transfer'
   prowess kb search papers --format json wings")]
 pub(super) struct Arguments {
-    /// The base
+    /// The name of the base
     #[arg(value_name = "NAME", value_parser = parse_name)]
     name: BaseName,
-    /// What to look for
+    /// The words to search for
     #[arg(value_name = "QUERY", required = true)]
     query: Vec<String>,
-    /// The most passages that come back
+    /// The maximum number of passages
     #[arg(long, value_name = "COUNT", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=1000))]
     top: u16,
-    /// Only documents with this field; `format=pdf` is always there
+    /// Only documents with this field; every document has `format`, as in
+    /// `format=pdf`
     #[arg(long = "filter", value_name = "NAME=VALUE", value_parser = parse_field)]
     filters: Vec<(String, String)>,
-    /// How the result is written
+    /// The output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 
 pub(super) fn run(
-    bases: &Bases,
+    bases: &KnowledgeBases,
     arguments: &Arguments,
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
@@ -83,7 +83,7 @@ pub(super) fn run(
     Ok(Outcome::Fine)
 }
 
-fn show(base: &Base, question: &str, number: usize, passage: &Passage) -> String {
+fn show(base: &KnowledgeBase, question: &str, number: usize, passage: &Passage) -> String {
     let Range { start, end } = passage.range;
     let mut shown = format!("{number}. {}  bytes {start}-{end}", inline(&passage.doc_id));
     if let Some(pages) = &passage.pages {
@@ -100,7 +100,7 @@ fn snippet(text: &str, places: &[Range<usize>]) -> String {
     let window = |start: usize| start..text.floor_char_boundary(start.saturating_add(SNIPPET));
     let within =
         |window: &Range<usize>| places.iter().filter(|place| window.contains(&place.start)).count();
-    // A few words stand before the first one that counts.
+    // Leave a few words before the first match.
     let starts =
         places.iter().map(|place| text.floor_char_boundary(place.start.saturating_sub(40)));
     let best = std::iter::once(0).chain(starts).map(window).first_max_by_key(within);
@@ -120,7 +120,7 @@ fn snippet(text: &str, places: &[Range<usize>]) -> String {
     format!("{before}{}{after}", words.join(" "))
 }
 
-/// The first of the greatest, where the standard library gives the last.
+/// `max_by_key` that returns the first maximum, where the standard library returns the last.
 trait FirstMax: Iterator<Item = Range<usize>> + Sized {
     fn first_max_by_key(self, key: impl Fn(&Range<usize>) -> usize) -> Range<usize> {
         let mut best = 0..0;
@@ -156,7 +156,7 @@ mod tests {
     use super::snippet;
 
     #[test]
-    fn the_best_part_of_a_passage_is_shown() {
+    fn the_part_with_the_most_matches_is_shown() {
         let text = format!("{}needle in hay {}", "straw ".repeat(80), "straw ".repeat(80));
         let at = text.find("needle").expect("it is there");
         let places = Vec::from([at..at + 6, at + 10..at + 13]);

@@ -1,26 +1,26 @@
-//! `prowess workflow list`: which runs there are, and which of them can go on.
+//! `prowess workflow list`: lists runs, and which of them can be resumed.
 
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use clap::{Args, ValueEnum};
-use prowess_engine::workflow::{self, FileRuns, KeptRun, RunState, RunStore};
+use prowess_engine::workflow::{self, FileRuns, RunStore, StoredRun, StoredRunState};
 use prowess_policy::approval::date;
 use serde_json::{Value, json};
 
-use super::not_kept;
+use super::store_error;
 use crate::commands::Outcome;
 use crate::error::Error;
 use crate::session;
 use crate::terminal::printer::{Printer, inline};
 
-/// Names that a hint offers: enough to recognise one.
+/// The most runs that a hint names.
 const MOST_OFFERED: usize = 5;
 
 /// List runs, and which of them can be resumed
 ///
-/// Those that were stopped stay until they have ended well. Of those that have,
+/// A stopped run is kept until it has succeeded. Of the runs that have succeeded,
 /// the last hundred are kept.
 #[derive(Args)]
 #[command(after_long_help = "\
@@ -29,11 +29,11 @@ Examples:
   prowess workflow list --format json
 
 Exit codes:
-  0  all is well, also when there are none
-  1  they can't be read
+  0  success, also if there are no runs
+  1  the runs can't be read
   2  the arguments are wrong")]
 pub(super) struct Arguments {
-    /// How the list is written
+    /// The output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
@@ -47,7 +47,8 @@ enum Format {
 }
 
 pub(super) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let runs = FileRuns::of(&session::world()?.state).list().map_err(|error| not_kept(&error))?;
+    let runs =
+        FileRuns::of(&session::world()?.state).list().map_err(|error| store_error(&error))?;
     match arguments.format {
         Format::Json => {
             let runs: Vec<Value> = runs.iter().map(wire).collect();
@@ -67,11 +68,12 @@ pub(super) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     Ok(Outcome::Fine)
 }
 
-/// The same error with the names of runs that can go on.
+/// Adds the names of runs that can be resumed to an error.
 pub(super) fn offer(error: Error, store: &dyn RunStore) -> Error {
-    // Without a list there is still the error.
+    // If the list can't be read, the error stays without it.
     let runs = store.list().unwrap_or_default();
-    let stopped: Vec<&KeptRun> = runs.iter().filter(|run| run.state == RunState::Stopped).collect();
+    let stopped: Vec<&StoredRun> =
+        runs.iter().filter(|run| run.state == StoredRunState::Stopped).collect();
     if stopped.is_empty() {
         return error.hint("no run can be resumed; `prowess workflow run FILE` starts one");
     }
@@ -84,7 +86,7 @@ pub(super) fn offer(error: Error, store: &dyn RunStore) -> Error {
     }
 }
 
-fn line(run: &KeptRun) -> String {
+fn line(run: &StoredRun) -> String {
     let nodes = match workflow::read(&run.record.text).0 {
         Some(workflow) => format!("{} of {} nodes", run.ended_nodes, workflow.nodes.len()),
         None => format!("{} nodes", run.ended_nodes),
@@ -93,20 +95,20 @@ fn line(run: &KeptRun) -> String {
     format!("{:7}  {}  {nodes}  {file}", state(run.state), date(changed(run)))
 }
 
-fn state(state: RunState) -> &'static str {
+fn state(state: StoredRunState) -> &'static str {
     match state {
-        RunState::Running => "running",
-        RunState::Stopped => "stopped",
-        RunState::Ended => "ended",
+        StoredRunState::Running => "running",
+        StoredRunState::Stopped => "stopped",
+        StoredRunState::Ended => "ended",
     }
 }
 
-/// Seconds since 1970; a clock before that is wrong by so much that 0 is as good as any.
-fn changed(run: &KeptRun) -> u64 {
+/// Seconds since 1970; 0 for a clock before that.
+fn changed(run: &StoredRun) -> u64 {
     run.changed.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-fn wire(run: &KeptRun) -> Value {
+fn wire(run: &StoredRun) -> Value {
     let file = run.record.settings["file"].as_str().map(Path::new);
     json!({
         "run_id": run.id.as_str(),

@@ -1,8 +1,8 @@
-//! Shows a workflow at work: for people its steps and the answer as it comes, for programs lines of JSON.
+//! Prints the events of a workflow: its steps and the answer as it arrives for people, lines of JSON for programs.
 
 use prowess_core::WorkflowEvent;
 use prowess_core::{Event, wire};
-use prowess_engine::workflow::{Ended, text_of};
+use prowess_engine::workflow::{WorkflowOutcome, text_of};
 use serde_json::{Value, json};
 
 use crate::error::Error;
@@ -10,30 +10,30 @@ use crate::render::problem_text::hints;
 use crate::render::run_events::Format;
 use crate::terminal::printer::{Channel, Printer, visible_lines};
 
-/// Shows events in the wanted format, as they come.
-pub(super) struct Show<'p> {
+/// Prints events in the chosen format as they arrive.
+pub(super) struct WorkflowPrinter<'p> {
     format: Format,
-    /// The node whose words are the result.
+    /// The node whose answer is the result.
     speaker: Option<String>,
-    /// What it has said so far.
-    spoken: String,
+    /// What was printed of its answer so far.
+    printed: String,
     writer: wire::EventWriter,
     printer: &'p mut Printer,
 }
 
-impl<'p> Show<'p> {
+impl<'p> WorkflowPrinter<'p> {
     pub(super) fn new(format: Format, speaker: Option<&str>, printer: &'p mut Printer) -> Self {
         let speaker = speaker.map(str::to_owned);
         let writer = wire::EventWriter::default();
-        Self { format, speaker, spoken: String::new(), writer, printer }
+        Self { format, speaker, printed: String::new(), writer, printer }
     }
 
     pub(super) fn printer(&mut self) -> &mut Printer {
         self.printer
     }
 
-    /// Whether nothing that is shown arrives any more.
-    pub(super) fn is_unread(&self) -> bool {
+    /// Whether the output can't be written to any more.
+    pub(super) fn is_closed(&self) -> bool {
         self.printer.is_closed()
     }
 
@@ -63,9 +63,9 @@ impl<'p> Show<'p> {
             WorkflowEvent::NodeError { node, error, .. } => {
                 self.step(&format!("{node} failed: {error}"));
             }
-            // Who is killed later can't say it any more.
+            // The name is printed first, in case the process is killed later.
             WorkflowEvent::Start { run, .. } => self.step(&format!("this run is `{run}`")),
-            // The end is told when all is over.
+            // The end is reported by `ended`.
             WorkflowEvent::Complete { .. } | WorkflowEvent::Error { .. } => {}
         }
     }
@@ -85,9 +85,9 @@ impl<'p> Show<'p> {
                     content.clone().into_bytes()
                 };
                 self.printer.piece(Channel::Out, &bytes);
-                self.spoken.push_str(content);
+                self.printed.push_str(content);
             }
-            // What a tool prints is its output, which the next node gets.
+            // The output of a tool goes to the next node.
             Event::Token { .. }
             | Event::Thought(_)
             | Event::Citation { .. }
@@ -99,7 +99,7 @@ impl<'p> Show<'p> {
         }
     }
 
-    /// A line about the way, which nobody needs who has the result.
+    /// Prints a step, on a terminal or with `--verbose`.
     fn step(&mut self, message: &str) {
         if self.printer.is_verbose() || self.printer.is_watched() {
             self.break_line();
@@ -107,17 +107,17 @@ impl<'p> Show<'p> {
         }
     }
 
-    /// What follows begins in a line of its own, where both streams are one terminal.
+    /// Ends the current line, if both streams are the same terminal.
     fn break_line(&mut self) {
         let same = self.printer.is_terminal(Channel::Out) && self.printer.is_terminal(Channel::Err);
-        if same && !self.spoken.is_empty() && !self.spoken.ends_with('\n') {
+        if same && !self.printed.is_empty() && !self.printed.ends_with('\n') {
             self.printer.piece(Channel::Out, b"\n");
-            self.spoken.push('\n');
+            self.printed.push('\n');
         }
     }
 
-    /// The result, or what went wrong.
-    pub(super) fn ended(mut self, run: &str, ended: &Ended) {
+    /// Prints the result or the error.
+    pub(super) fn ended(mut self, run: &str, ended: &WorkflowOutcome) {
         match (self.format, &ended.result) {
             (Format::Events, _) => {}
             (Format::Json, result) => {
@@ -136,11 +136,11 @@ impl<'p> Show<'p> {
             }
             (Format::Text, Ok(output)) => {
                 let text = text_of(output);
-                let is_spoken = self.spoken.trim_end() == text.trim_end() && !text.is_empty();
-                if !is_spoken {
+                let is_printed = self.printed.trim_end() == text.trim_end() && !text.is_empty();
+                if !is_printed {
                     self.printer.data(&text);
                 }
-                let last = if is_spoken { &self.spoken } else { &text };
+                let last = if is_printed { &self.printed } else { &text };
                 if !last.is_empty() && !last.ends_with('\n') {
                     self.printer.data("\n");
                 }

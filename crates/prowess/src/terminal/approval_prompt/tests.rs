@@ -1,4 +1,4 @@
-use prowess_engine::Reply;
+use prowess_engine::ApprovalReply;
 use prowess_policy::Remember;
 
 use super::{prompt, reply};
@@ -7,12 +7,16 @@ use crate::terminal::wrap::wrap;
 #[test]
 fn only_a_clear_yes_is_a_yes() {
     for (line, remembered, once) in [
-        ("y\n", Some(Reply::Yes(Remember::Tool)), Some(Reply::Yes(Remember::Once))),
-        (" YES \n", Some(Reply::Yes(Remember::Tool)), Some(Reply::Yes(Remember::Once))),
-        ("a\n", Some(Reply::Yes(Remember::Skill)), None),
-        ("once\n", Some(Reply::Yes(Remember::Once)), None),
-        ("\n", Some(Reply::No), Some(Reply::No)),
-        ("n\n", Some(Reply::No), Some(Reply::No)),
+        ("y\n", Some(ApprovalReply::Yes(Remember::Tool)), Some(ApprovalReply::Yes(Remember::Once))),
+        (
+            " YES \n",
+            Some(ApprovalReply::Yes(Remember::Tool)),
+            Some(ApprovalReply::Yes(Remember::Once)),
+        ),
+        ("a\n", Some(ApprovalReply::Yes(Remember::Skill)), None),
+        ("once\n", Some(ApprovalReply::Yes(Remember::Once)), None),
+        ("\n", Some(ApprovalReply::No), Some(ApprovalReply::No)),
+        ("n\n", Some(ApprovalReply::No), Some(ApprovalReply::No)),
         ("yess\n", None, None),
         ("\u{1b}[Ay\n", None, None),
     ] {
@@ -22,10 +26,10 @@ fn only_a_clear_yes_is_a_yes() {
 }
 
 #[test]
-fn the_question_fits_a_narrow_terminal() {
+fn the_question_fits_into_a_narrow_terminal() {
     for can_remember in [true, false] {
         let asked = wrap(prompt(can_remember), 2, Some(30));
         assert!(asked.lines().all(|line| line.chars().count() <= 30), "{asked}");
-        assert!(asked.ends_with(": "), "the answer is typed behind it: {asked:?}");
+        assert!(asked.ends_with(": "), "the answer is typed after it: {asked:?}");
     }
 }

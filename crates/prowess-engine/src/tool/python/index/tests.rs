@@ -1,6 +1,6 @@
 use super::*;
 
-fn index(tool: Tool, variables: &[(&str, &str)]) -> Index {
+fn index(tool: Installer, variables: &[(&str, &str)]) -> Index {
     let usual = [("PIP_CONFIG_FILE", "/dev/null"), ("UV_NO_CONFIG", "1")];
     let all = [&usual, variables].concat();
     let all = all.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
@@ -10,10 +10,10 @@ fn index(tool: Tool, variables: &[(&str, &str)]) -> Index {
 }
 
 /// Hosts that are granted, with their ports; those that may be private end in a star.
-fn hosts(tool: Tool, variables: &[(&str, &str)]) -> Vec<String> {
+fn hosts(tool: Installer, variables: &[(&str, &str)]) -> Vec<String> {
     let (grants, private) = index(tool, variables).hosts(&[]).expect("they are hosts");
     let shown = grants.iter().map(|grant| {
-        let HostPattern::Exact(host) = &grant.host else { panic!("{grant:?}") };
+        let HostMatcher::Exact(host) = &grant.host else { panic!("{grant:?}") };
         let star = if private.contains(host) { "*" } else { "" };
         format!("{host}:{}{star}", grant.port.unwrap_or_default())
     });
@@ -23,8 +23,8 @@ fn hosts(tool: Tool, variables: &[(&str, &str)]) -> Vec<String> {
 #[test]
 fn only_indexes_are_reached() {
     let pypi = ["files.pythonhosted.org:443", "pypi.org:443"];
-    assert_eq!(hosts(Tool::Pip, &[]), pypi);
-    assert_eq!(hosts(Tool::Uv, &[]), pypi);
+    assert_eq!(hosts(Installer::Pip, &[]), pypi);
+    assert_eq!(hosts(Installer::Uv, &[]), pypi);
     let own = [
         ("PIP_INDEX_URL", "https://me:pass@index.example/simple"),
         ("PIP_EXTRA_INDEX_URL", "http://127.0.0.1:3141/x https://b.example:8443/"),
@@ -39,18 +39,18 @@ fn only_indexes_are_reached() {
         "files.example:443*",
         "10.0.0.1:81*",
     ];
-    assert_eq!(hosts(Tool::Pip, &own), named);
-    assert_eq!(hosts(Tool::Uv, &own), named);
+    assert_eq!(hosts(Installer::Pip, &own), named);
+    assert_eq!(hosts(Installer::Uv, &own), named);
     let none = [("PIP_NO_INDEX", "1"), ("PIP_FIND_LINKS", "/w"), ("PROWESS_PACKAGE_HOSTS", "a.b")];
-    assert_eq!(hosts(Tool::Pip, &none), Vec::<String>::new());
-    assert_eq!(hosts(Tool::Uv, &none), Vec::<String>::new());
+    assert_eq!(hosts(Installer::Pip, &none), Vec::<String>::new());
+    assert_eq!(hosts(Installer::Uv, &none), Vec::<String>::new());
 }
 
 #[test]
 fn a_password_stays_outside_where_the_proxy_can_put_it_in() {
     let shown = |variables: &[(&str, &str)]| {
         let mut spec = Spec::new("/usr/bin/python3");
-        index(Tool::Pip, variables).open(&mut spec).expect("it opens");
+        index(Installer::Pip, variables).open(&mut spec).expect("it opens");
         let variable = spec.environment.iter().find(|(name, _)| name == "PIP_INDEX_URL");
         variable.expect("it is told").1.clone().into_string().expect("it is text")
     };
@@ -74,7 +74,7 @@ fn an_index_of_uv_gets_the_login_of_its_name() {
         ("UV_INDEX_MY_OWN_USERNAME", "me"),
         ("UV_INDEX_MY_OWN_PASSWORD", "short"),
     ];
-    let index = index(Tool::Uv, &variables);
+    let index = index(Installer::Uv, &variables);
     let shown: Vec<String> =
         index.extra.iter().map(|it| index.shown(it, &mut Vec::new())).collect();
     assert_eq!(shown, ["https://me:short@i.example/", "https://j.example/"]);

@@ -1,0 +1,277 @@
+//! What the files of a skill say about it, as far as installing it is concerned.
+
+use std::borrow::Cow;
+
+use prowess_format::diagnostic::Severity;
+use prowess_format::document::{Form, FrontMatter};
+use prowess_format::skill::{Skill, SkillDependency};
+use prowess_format::text::{shorten, visible};
+use prowess_format::{Checked, ReadOptions, check_bytes, read_bytes};
+use prowess_package::content::MANIFEST;
+use prowess_package::name::{SkillName, SkillNameError};
+use prowess_package::tree::Tree;
+use prowess_policy::{GrantSet, grants};
+
+use crate::declared_version::{self, ParsedVersion};
+
+/// The newest release of the registry client that other skills are written for, whose features are all here (SKL layer
+/// 3): a skill that asks for a later one asks for something that is not.
+pub const COMPATIBLE_CLIENT: semver::Version = semver::Version::new(1, 0, 0);
+
+/// What a name is made of that is shown.
+const MOST_SHOWN: usize = 80;
+/// The rule about names, which whoever chose another name has settled.
+pub(crate) const NAME_RULE: &str = "invalid-name";
+
+/// A skill that was read from its files.
+#[derive(Debug, Clone)]
+pub struct SkillMetadata {
+    /// The name under which it is installed.
+    pub name: SkillName,
+    /// What it calls itself, where that is no name that can be installed and the user chose `name` for it.
+    pub calls_itself: Option<String>,
+    /// Its version; `0.0.0` stands for none (R5).
+    pub version: semver::Version,
+    /// Whether that version is its own, and not the one that stands for none (R5).
+    pub declares_version: bool,
+    /// The version as it is written, where it is written otherwise.
+    pub written_version: Option<String>,
+    /// Everything it declares.
+    pub skill: Skill,
+    /// Everything it asks for.
+    pub grants: GrantSet,
+    /// Whether it is text without front matter (R8).
+    pub is_prose: bool,
+    /// What `check` calls errors.
+    pub errors: Vec<String>,
+    /// What else is wrong with it without keeping it from being installed.
+    pub warnings: Vec<String>,
+}
+
+/// Why a skill can't be installed, whoever vouches for it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MetadataError {
+    /// Its front matter can't be read.
+    #[error("its `{MANIFEST}` can't be read: {0}")]
+    Unreadable(String),
+    /// Its name is none (R2, NEG-1).
+    #[error("{0}")]
+    Name(#[from] SkillNameError),
+    /// There is nothing in it.
+    #[error("its `{MANIFEST}` is empty")]
+    Empty,
+    /// Another name was chosen for it than its own, which can be installed.
+    #[error(
+        "it is called `{0}`, and another name can only be given to a skill whose own can't be installed"
+    )]
+    HasName(SkillName),
+    /// It is written for a later client (SKL layer 3).
+    #[error(
+        "it asks for a client of version {wanted}, and this one does what {COMPATIBLE_CLIENT} does"
+    )]
+    NewerClient {
+        /// What it asks for.
+        wanted: String,
+    },
+}
+
+/// Reads a skill. `known_as` is what it is called where it comes from, which counts when it has no name itself (R3).
+/// `chosen` is the name that the user gave it because its own can't be installed.
+pub fn read_metadata(
+    tree: &Tree,
+    known_as: &str,
+    chosen: Option<&SkillName>,
+) -> Result<SkillMetadata, MetadataError> {
+    parse_metadata(tree.manifest(), known_as, chosen)
+}
+
+/// The same from the bytes of a `SKILL.md`.
+pub fn parse_metadata(
+    bytes: &[u8],
+    known_as: &str,
+    chosen: Option<&SkillName>,
+) -> Result<SkillMetadata, MetadataError> {
+    let mut text = Cow::Borrowed("");
+    let checked = check_bytes(bytes, &mut text, ReadOptions::DETECT);
+    describe_checked(checked, known_as, chosen)
+}
+
+/// Reads the `SKILL.md` of an installed skill: its name, version and model. It was checked when it was installed, so no
+/// rule runs and [`SkillMetadata::errors`] has at most what the parser says.
+pub fn parse_installed_metadata(
+    bytes: &[u8],
+    known_as: &str,
+    chosen: Option<&SkillName>,
+) -> Result<SkillMetadata, MetadataError> {
+    let mut text = Cow::Borrowed("");
+    let checked = read_bytes(bytes, &mut text, Form::Markdown);
+    describe_checked(checked, known_as, chosen)
+}
+
+fn describe_checked(
+    checked: Checked<'_>,
+    known_as: &str,
+    chosen: Option<&SkillName>,
+) -> Result<SkillMetadata, MetadataError> {
+    let errors = checked.diagnostics.iter().filter(|found| found.severity == Severity::Error);
+    let errors: Vec<(&str, String)> =
+        errors.map(|found| (found.rule.name, found.message.clone())).collect();
+    if checked.document.text.trim_start_matches('\u{feff}').trim().is_empty() {
+        return Err(MetadataError::Empty);
+    }
+    // Prose is a skill (R8), and bytes that are neither front matter nor text are nothing.
+    let is_prose = checked.document.front_matter == FrontMatter::Absent;
+    if !checked.is_skill() || (is_prose && !errors.is_empty()) {
+        let first = errors.first().map(|(_, message)| message.clone());
+        let first = first.unwrap_or_else(|| "it is no text".to_owned());
+        return Err(MetadataError::Unreadable(first));
+    }
+    let skill = checked.skill;
+    let (name, calls_itself) = installed_name(skill.name_or(known_as), chosen)?;
+    let mut warnings = Vec::new();
+    let written = skill.version.as_ref().map(|version| version.as_str());
+    let reading = written.map(declared_version::read);
+    let declares_version =
+        matches!(reading, Some(ParsedVersion::Exact(_) | ParsedVersion::Evident(_)));
+    let written_version = match (&reading, written) {
+        (Some(ParsedVersion::Evident(_) | ParsedVersion::Nothing), Some(written)) => {
+            Some(visible(&shorten(written, MOST_SHOWN)).into_owned())
+        }
+        _ => None,
+    };
+    let version = match reading {
+        Some(ParsedVersion::Exact(version) | ParsedVersion::Evident(version)) => version,
+        Some(ParsedVersion::Nothing) => {
+            warnings.push(format!(
+                "its version `{}` is not of the form `1.2.3`, so it is installed like one without a version",
+                written_version.as_deref().unwrap_or_default()
+            ));
+            semver::Version::new(0, 0, 0)
+        }
+        None => semver::Version::new(0, 0, 0),
+    };
+    if let Some(wanted) = &skill.min_client_version {
+        // One that can't be read may be anything.
+        let is_enough =
+            semver::Version::parse(wanted.as_str()).is_ok_and(|wanted| wanted <= COMPATIBLE_CLIENT);
+        if !is_enough {
+            return Err(MetadataError::NewerClient { wanted: wanted.as_str().to_owned() });
+        }
+    }
+    if let Some(own) = &calls_itself {
+        warnings.push(format!(
+            "it calls itself `{own}`; agents that want a skill to be called like its folder may not load it"
+        ));
+    }
+    let is_settled = |rule: &str| rule == NAME_RULE && calls_itself.is_some();
+    let errors = errors.into_iter().filter(|(rule, _)| !is_settled(rule)).map(|(_, error)| error);
+    let errors = errors.collect();
+    let grants = grants::of(&skill);
+    Ok(SkillMetadata {
+        name,
+        calls_itself,
+        version,
+        declares_version,
+        written_version,
+        skill,
+        grants,
+        is_prose,
+        errors,
+        warnings,
+    })
+}
+
+/// The name that a skill is installed under, and its own where that is another one.
+///
+/// Another name is only for skills whose own can't be installed. Otherwise two skills with one name could lie side by side
+/// in a store, and agents, which read the name in the file, would see only one of them.
+fn installed_name(
+    own: &str,
+    chosen: Option<&SkillName>,
+) -> Result<(SkillName, Option<String>), MetadataError> {
+    match (own.parse::<SkillName>(), chosen) {
+        (Ok(own), None) => Ok((own, None)),
+        (Ok(own), Some(chosen)) if own == *chosen => Ok((own, None)),
+        (Ok(own), Some(_)) => Err(MetadataError::HasName(own)),
+        (Err(_), Some(chosen)) => {
+            let shown = visible(&shorten(own, MOST_SHOWN)).into_owned();
+            Ok((chosen.clone(), Some(shown)))
+        }
+        (Err(error), None) => Err(error.into()),
+    }
+}
+
+impl SkillMetadata {
+    /// The skills it can't do without, and the ones it would like (GAIA §10.3, SRT §4.6).
+    pub fn dependencies(&self) -> &[SkillDependency] {
+        &self.skill.requirements.skills
+    }
+
+    /// What signatures are about: the name in the file, whatever it is installed as.
+    pub fn own_name(&self) -> &str {
+        self.calls_itself.as_deref().unwrap_or(self.name.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prowess_package::limits::PackageLimits;
+    use prowess_package::tree::TreeFile;
+
+    #[track_caller]
+    fn check(front_matter: &str, expected: &str) {
+        let text = format!("---\n{front_matter}\n---\n\n# A skill\n");
+        let file = TreeFile { bytes: text.into_bytes(), executable: false };
+        let path = MANIFEST.parse().expect("a path");
+        let tree = Tree::from_files([(path, file)], &PackageLimits::PACKAGE).expect("a tree");
+        let shown = match read_metadata(&tree, "known-as", None) {
+            Ok(metadata) => format!("{} {}", metadata.name, metadata.version),
+            Err(error) => error.to_string(),
+        };
+        assert_eq!(shown, expected, "{front_matter}");
+    }
+
+    #[test]
+    fn what_can_be_installed() {
+        check("name: greet\ndescription: Greets\nversion: 1.2.3", "greet 1.2.3");
+        check("name: greet\ndescription: Greets", "greet 0.0.0");
+        check("description: Greets", "known-as 0.0.0");
+        check("name: greet\ndescription: Greets\nmin-skillli-version: 0.3.0", "greet 0.0.0");
+        check("name: greet\ndescription: Greets\nversion: v1.2", "greet 1.2.0");
+        check("name: greet\ndescription: Greets\nversion: new", "greet 0.0.0");
+    }
+
+    #[test]
+    fn a_name_is_given_only_to_a_skill_that_has_none() {
+        let chosen: SkillName = "chosen".parse().expect("a name");
+        let named = |name: &str| {
+            let text = format!("---\nname: {name}\ndescription: d\n---\n\n# A skill\n");
+            let metadata = parse_metadata(text.as_bytes(), "x", Some(&chosen))?;
+            assert!(metadata.errors.is_empty(), "{:?}", metadata.errors);
+            Ok((metadata.name.to_string(), metadata.own_name().to_owned()))
+        };
+        let pair = |one: &str, other: &str| Ok((one.to_owned(), other.to_owned()));
+        assert_eq!(named("Azure CLI"), pair("chosen", "Azure CLI"));
+        assert_eq!(named("chosen"), pair("chosen", "chosen"));
+        let own = "greet".parse().expect("a name");
+        assert_eq!(named("greet"), Err(MetadataError::HasName(own)));
+    }
+
+    #[test]
+    fn what_can_not() {
+        // NEG-1, SKL-L3-6, R2.
+        check(
+            "name: ../../../x\ndescription: Greets",
+            "`../../../x` is not a valid skill name, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `x`?)",
+        );
+        check(
+            "name: greet\ndescription: Greets\nmin-skillli-version: 2.0.0",
+            "it asks for a client of version 2.0.0, and this one does what 1.0.0 does",
+        );
+        check(
+            "name: greet\ndescription: Greets\nmin-skillli-version: latest",
+            "it asks for a client of version latest, and this one does what 1.0.0 does",
+        );
+    }
+}

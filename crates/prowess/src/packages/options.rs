@@ -1,0 +1,141 @@
+//! Options that several verbs about installed skills share.
+
+use clap::{Args, ValueEnum};
+use prowess_library::packages::{AgentTargets, PackageManager, agent_by_id};
+use prowess_store::agents::{self, Agent};
+use prowess_store::placement::PlacementMode;
+use prowess_store::places::Scope;
+use prowess_store::review::InstallPermissions;
+
+use crate::error::Error;
+
+/// The format of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+/// The store that a verb is about.
+#[derive(Args, Clone, Copy)]
+pub(crate) struct ScopeOption {
+    /// Use the project's store `.prowess/` instead of your own
+    #[arg(long)]
+    project: bool,
+}
+
+impl ScopeOption {
+    /// The scope of the store.
+    pub(crate) fn scope(self) -> Scope {
+        if self.project { Scope::Project } else { Scope::User }
+    }
+}
+
+/// What the user allows in advance.
+#[derive(Args, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
+pub(crate) struct PermissionOptions {
+    /// Install skills that no trusted publisher has signed
+    #[arg(long)]
+    allow_experimental: bool,
+    /// Replace a signed version with one that is not signed
+    #[arg(long)]
+    allow_unsigned: bool,
+    /// Replace a skill of another owner or from another source
+    #[arg(long)]
+    replace_owner: bool,
+    /// Answer yes to all questions
+    #[arg(short, long)]
+    yes: bool,
+}
+
+impl PermissionOptions {
+    /// Whether all questions are answered with yes.
+    pub(crate) fn yes(self) -> bool {
+        self.yes
+    }
+
+    /// The permissions as the package manager takes them.
+    pub(crate) fn permissions(self) -> InstallPermissions {
+        InstallPermissions {
+            experimental: self.allow_experimental,
+            unsigned: self.allow_unsigned,
+            replace_owner: self.replace_owner,
+        }
+    }
+}
+
+/// How skills are fetched.
+#[derive(Args, Clone)]
+pub(crate) struct FetchOptions {
+    /// Don't use the network
+    #[arg(long)]
+    pub(crate) offline: bool,
+    /// Ignore releases of a registry that are younger: `36h`, `7d`
+    #[arg(long, value_name = "AGE", value_parser = age)]
+    pub(crate) min_age: Option<u64>,
+}
+
+/// Seconds of `90m`, `36h`, `7d`.
+fn age(text: &str) -> Result<u64, String> {
+    let wrong = || "expected a number followed by `m`, `h` or `d`, such as `7d`".to_owned();
+    let (number, unit) = text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(wrong)?;
+    let seconds = match unit {
+        "m" => 60,
+        "h" => 60 * 60,
+        "d" => 24 * 60 * 60,
+        _ => return Err(wrong()),
+    };
+    number.parse::<u64>().ok().and_then(|number| number.checked_mul(seconds)).ok_or_else(wrong)
+}
+
+/// The agents that get installed skills.
+#[derive(Args, Clone)]
+pub(crate) struct AgentOptions {
+    /// Put the skills into the folders of these agents: `claude-code,codex,cursor`
+    #[arg(long = "agent", value_name = "AGENT", value_delimiter = ',')]
+    agents: Vec<String>,
+    /// Put them into the folder of every agent on this machine
+    #[arg(long, conflicts_with = "agents")]
+    all_agents: bool,
+    /// Copy them, even where an agent follows links
+    #[arg(long)]
+    copy: bool,
+}
+
+impl AgentOptions {
+    /// The agents, resolved before anything is installed: a typing error is reported first.
+    pub(crate) fn targets(
+        &self,
+        packages: &PackageManager,
+        scope: Scope,
+    ) -> Result<AgentTargets, Error> {
+        let chosen = if self.all_agents {
+            let has_folder = |agent: &&Agent| agent.locate(scope, packages.places()).is_some();
+            let present = agents::present(packages.places()).into_iter();
+            let present: Vec<&'static Agent> = present.filter(has_folder).collect();
+            if present.is_empty() {
+                return Err(Error::not_found("there is no agent on this machine")
+                    .hint("name an agent with `--agent`, such as `--agent codex`"));
+            }
+            present
+        } else {
+            let agents = self.agents.iter().map(|id| agent_by_id(id).map_err(Error::from));
+            agents.collect::<Result<_, Error>>()?
+        };
+        if chosen.is_empty() && self.copy {
+            return Err(Error::usage(
+                "`--copy` is about the folders of agents, and no agent is named",
+            )
+            .hint("add `--agent AGENT` or `--all-agents`"));
+        }
+        let mode = if self.copy { PlacementMode::Copy } else { PlacementMode::AsSeen };
+        Ok(if chosen.is_empty() {
+            AgentTargets::Existing
+        } else {
+            AgentTargets::Also(chosen, mode)
+        })
+    }
+}
