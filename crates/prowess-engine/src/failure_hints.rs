@@ -31,7 +31,8 @@ pub(crate) fn of(
 fn about_programs(said: &str, exit_code: i32, images: &Images, world: &World) -> Vec<String> {
     let finder = Finder { search_path: &world.search_path, skill_directory: None };
     let in_view = |name: &str| {
-        images.programs.iter().any(|image| image.ends_with(name.trim_start_matches('/')))
+        let mut all = images.programs.iter().chain(&images.utilities);
+        all.any(|image| image.ends_with(name.trim_start_matches('/')))
     };
     let mut wanted: Vec<&str> = Vec::new();
     for name in said.lines().filter_map(missing_program) {

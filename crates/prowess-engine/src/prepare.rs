@@ -7,11 +7,12 @@ use std::time::Duration;
 use prowess_core::Remedy;
 use prowess_format::eligibility::{self, MachineFacts};
 use prowess_format::permission::Domain;
-use prowess_format::skill::Tool;
+use prowess_format::skill::{Tool, ToolKind};
 use prowess_format::text::visible;
+use prowess_policy::scope::Program;
 use prowess_policy::{
     Approvals, Decision, Digest, Grant, GrantScope, GrantSet, GrantSource, Line, LineKind, Mode,
-    ProgramPin, RunFolders, RunRequest, decide, decide_with_effects, grants,
+    ProgramPin, RunFolders, RunRequest, decide, decide_with_effects, grants, utilities,
 };
 use serde_json::{Map, Value};
 
@@ -73,7 +74,7 @@ fn prepare_with(
     files: &[PathBuf],
     world: &Arc<World>,
 ) -> Result<PreparedCall, RunError> {
-    let grants = grants::of(&call.skill.skill).with(named_files(files, world)?);
+    let grants = grants::of_tool(&call.skill.skill, &call.tool).with(named_files(files, world)?);
     let request = request(&call.skill, &call.tool, world)?;
     match find(&call, &grants, world) {
         Ok(CallRequirements { recipe, images, pins, skill_pins }) => Ok(PreparedCall {
@@ -166,7 +167,7 @@ pub fn examine(
     world: &World,
     approvals: &Approvals,
 ) -> Result<Examination, RunError> {
-    let grants = grants::of(&loaded.skill);
+    let grants = grants::of_tool(&loaded.skill, tool);
     let values = Map::new();
     let call = Call { skill: Arc::clone(loaded), tool: tool.clone(), values, mode };
     let request = request(loaded, tool, world)?;
@@ -216,7 +217,10 @@ fn look(
     let program = tool::program(call, world)?;
     let finder = finder(skill, world);
     check_needs(call, grants, finder, world)?;
-    let images = finder.images(&program, &granted_programs(tool, grants))?;
+    let mut images = finder.images(&program, &granted_programs(tool, grants))?;
+    if utilities::are_given_to(tool) {
+        images.add_utilities();
+    }
     let pins = pins(&images, skill.directory.as_deref(), hashes)?;
     Ok((images, pins))
 }
@@ -253,8 +257,7 @@ fn request(skill: &LoadedSkill, tool: &Tool, world: &World) -> Result<RunRequest
     if skill.digest.as_ref().is_some_and(|known| *known != digest) {
         return Err(RunError::Changed("the skill"));
     }
-    let request = RunRequest::of(&skill.skill, &skill.name, &tool.name, digest, Vec::new())
-        .map_err(|error| RunError::Unsupported(error.to_string()))?;
+    let request = RunRequest::of_tool(&skill.skill, &skill.name, tool, digest, Vec::new());
     let places = RunFolders {
         skill: platform::unique_text(place),
         project: platform::unique_text(&world.working_directory),
@@ -385,6 +388,9 @@ fn images_of(
     finder: Finder<'_>,
 ) -> Result<Images, ProgramLookupError> {
     let mut images = finder.images(&recipe.program, &granted_programs(tool, grants))?;
+    if utilities::are_given_to(tool) {
+        images.add_utilities();
+    }
     if let Some(plan) = &recipe.python {
         images.support.extend_from_slice(plan.support());
     }
@@ -410,13 +416,15 @@ fn check_credentials(tool: &Tool, grants: &GrantSet, world: &World) -> Result<()
 }
 
 /// The programs that are granted to a tool by name.
-fn granted_programs(tool: &Tool, grants: &GrantSet) -> Vec<prowess_policy::scope::Program> {
+fn granted_programs(tool: &Tool, grants: &GrantSet) -> Vec<Program> {
     grants
         .for_tool(&tool.name)
         .grants()
         .iter()
-        .filter_map(|grant| match grant.scope() {
-            prowess_policy::GrantScope::Program(program) => Some(program.clone()),
+        .filter_map(|grant| match (grant.scope(), tool.kind) {
+            // A script is started by its interpreter, whatever the kernel would do with the file.
+            (GrantScope::Program(Program::Own(_)), ToolKind::Script) => None,
+            (GrantScope::Program(program), _) => Some(program.clone()),
             _ => None,
         })
         .collect()

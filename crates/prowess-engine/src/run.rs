@@ -463,9 +463,7 @@ fn start(
     let result = if recipe.private_result { Some(private_result(&mut spec)?) } else { None };
     reporter.tell(&started);
     if let Some(packages) = &recipe.packages {
-        let folder = packages.install(world, cancel, &mut |event| reporter.tell(event))?;
-        spec.arguments.push(folder.clone().into());
-        spec.support.push(folder);
+        packages.provide(&mut spec, world, cancel, &mut |event| reporter.tell(event))?;
     }
     let span = tracing::info_span!("sandbox").entered();
     let sandbox = Sandbox::spawn(spec)?;
