@@ -29,6 +29,7 @@ mod loaded;
 mod lower;
 mod mcp_servers;
 mod model;
+mod named_programs;
 mod network;
 mod offer;
 mod outputs;

@@ -20,6 +20,7 @@ use crate::credentials::Credential;
 use crate::error::{RunError, about_denial};
 use crate::loaded::LoadedSkill;
 use crate::lower::{GrantEffects, GrantPreview};
+use crate::named_programs::{self, MissingProgram};
 use crate::network::NetworkEnvironment;
 use crate::pins::ImageHashes;
 use crate::programs::{Finder, Images, ProgramLookupError};
@@ -46,6 +47,7 @@ pub struct PreparedCall {
     pub(crate) call: Call,
     pub(crate) recipe: Recipe,
     pub(crate) images: Images,
+    pub(crate) missing: Vec<MissingProgram>,
     pub(crate) request: RunRequest,
     pub(crate) grants: GrantSet,
     pub(crate) time: Duration,
@@ -77,11 +79,12 @@ fn prepare_with(
     let grants = grants::of_tool(&call.skill.skill, &call.tool).with(named_files(files, world)?);
     let request = request(&call.skill, &call.tool, world)?;
     match find(&call, &grants, world) {
-        Ok(CallRequirements { recipe, images, pins, skill_pins }) => Ok(PreparedCall {
+        Ok(CallRequirements { recipe, images, missing, pins, skill_pins }) => Ok(PreparedCall {
             request: request.with_pins(pins).with_skill_pins(skill_pins),
             call,
             recipe,
             images,
+            missing,
             grants,
             time: Duration::ZERO,
             grace: None,
@@ -104,6 +107,7 @@ fn prepare_with(
 struct CallRequirements {
     recipe: Recipe,
     images: Images,
+    missing: Vec<MissingProgram>,
     pins: Vec<ProgramPin>,
     skill_pins: Vec<ProgramPin>,
 }
@@ -120,7 +124,9 @@ fn find(call: &Call, grants: &GrantSet, world: &World) -> Result<CallRequirement
     let pins = pins(&images, skill.directory.as_deref(), &mut hashes)?;
     let skill_pins = pins_of_skill(call, grants, finder, &mut hashes, world);
     hashes.save();
-    Ok(CallRequirements { recipe, images, pins, skill_pins })
+    let command = (&recipe.program, recipe.arguments.as_slice());
+    let missing = named_programs::missing(call, command, &images, finder, world);
+    Ok(CallRequirements { recipe, images, missing, pins, skill_pins })
 }
 
 /// How the names of files of databases end: these are granted as files, and then held to it.
@@ -178,6 +184,13 @@ pub fn examine(
         Ok((images, pins)) => (images, pins, None),
         Err(error) => (Images::default(), Vec::new(), Some(error)),
     };
+    let missing = match (tool::program(&call, world), &obstacle) {
+        (Ok(program), None) => {
+            let finder = finder(loaded, world);
+            named_programs::missing(&call, (&program, &[]), &images, finder, world)
+        }
+        (Err(_), _) | (_, Some(_)) => Vec::new(),
+    };
     let effects = GrantEffects::new(world, loaded.directory.as_deref());
     let effect_of = |grant: &Grant| effects.effect_of(grant);
     let request = request.with_pins(pins);
@@ -185,6 +198,7 @@ pub fn examine(
         decide_with_effects(&request, loaded.trust, &grants, approvals, mode, &effect_of);
     let outlook = GrantPreview::of(&decision, &images, loaded.directory.as_deref(), world);
     let mut lines = outlook.explain(&decision);
+    lines.extend(notes(&tool.name, &missing, &decision));
     // What the policy refuses is refused before anybody looks for programs.
     let obstacle = obstacle.filter(|_| !matches!(decision, Decision::Deny(_)));
     let mut remedies: Vec<Remedy> = match &decision {
@@ -281,7 +295,9 @@ impl PreparedCall {
     pub(crate) fn explain(&self, decision: &Decision) -> Vec<Line> {
         let folder = self.call.skill.directory.as_deref();
         let outlook = GrantPreview::of(decision, &self.images, folder, &self.world);
-        outlook.explain(decision)
+        let mut lines = outlook.explain(decision);
+        lines.extend(notes(&self.call.tool.name, &self.missing, decision));
+        lines
     }
 
     /// Skill and tool.
@@ -327,6 +343,15 @@ impl PreparedCall {
     pub fn limit_traffic(&mut self, bytes: u64) {
         self.outside.byte_cap = Some(bytes);
     }
+}
+
+/// What a script names and would not find.
+fn notes(tool: &str, missing: &[MissingProgram], decision: &Decision) -> Vec<Line> {
+    if matches!(decision, Decision::Deny(_)) {
+        return Vec::new();
+    }
+    let told = named_programs::sentences(tool, missing, &decision.spec().programs);
+    told.into_iter().map(|text| Line { kind: LineKind::Note, text }).collect()
 }
 
 pub(crate) fn finder<'f>(skill: &'f LoadedSkill, world: &'f World) -> Finder<'f> {
