@@ -29,14 +29,14 @@ use crate::terminal::printer::Printer;
 /// The policy decides and asks as for `prowess run`. The working directory is the
 /// current folder. The command is a list of arguments and not a shell command; for
 /// pipes and variables, run `sh -c '…'`. A program with a slash in its name is a
-/// file of the skill, as in `scripts/hot-files.sh`. `PROWESS_SKILL_DIR` is the
+/// file of the skill, as in `scripts/words.sh`. `PROWESS_SKILL_DIR` is the
 /// skill's folder.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
-  prowess exec examples/git-insights --yes -- git log --oneline -n 3
-  prowess exec examples/git-insights --yes -- scripts/hot-files.sh --count=3
-  prowess exec examples/git-insights --yes --format json -- sh -c 'ls | wc -l'
+  prowess exec examples/word-count --yes -- ls examples
+  prowess exec examples/word-count --yes -- scripts/words.sh examples/README.md
+  prowess exec examples/word-count --yes --format json -- sh -c 'ls; pwd'
 
 Exit codes:
     0  the command succeeded

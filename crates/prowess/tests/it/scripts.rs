@@ -167,7 +167,7 @@ fn files_that_are_no_scripts_are_refused_with_the_reason() {
     let scene = forms("")
         .file("skills/forms/scripts/empty.sh", "")
         .file("skills/forms/scripts/crlf.sh", "#!/bin/sh\r\necho hi\r\n")
-        .file("skills/forms/scripts/data.json", "{}")
+        .file("skills/forms/scripts/data.csv", "a,b\n")
         .file("skills/forms/scripts/plain", "echo hi\n")
         .file("skills/forms/scripts/relative.py", "#!./python\n")
         .file("skills/forms/scripts/gone", "#!/usr/bin/env no-such-interpreter\n")
@@ -176,7 +176,7 @@ fn files_that_are_no_scripts_are_refused_with_the_reason() {
     for (path, code, reason) in [
         ("scripts/empty.sh", 126, "the file is empty"),
         ("scripts/crlf.sh", 126, "Windows line endings"),
-        ("scripts/data.json", 126, "neither a `#!` line nor"),
+        ("scripts/data.csv", 126, "neither a `#!` line nor"),
         ("scripts/plain", 126, "neither a `#!` line nor"),
         ("scripts/relative.py", 126, "neither a name nor an absolute path"),
         ("scripts/gone", 127, "`no-such-interpreter` was not found"),
@@ -246,7 +246,7 @@ fn the_script_file_itself_can_be_named() {
 #[test]
 fn installed_skills_have_scripts() {
     let scene = forms("").file("skills/forms/scripts/ok.sh", "echo installed\n");
-    let installed = scene.run("install ../../skills/forms --yes --allow-experimental --user");
+    let installed = scene.run("install ../../skills/forms --yes --allow-experimental");
     assert!(installed.contains("exit 0"), "{installed}");
     std::fs::remove_dir_all(scene.path().join("skills")).expect("it is ours");
     let (code, envelope) = envelope(&scene, &["run", "forms/scripts/ok.sh", "--yes"]);
@@ -358,7 +358,7 @@ fn scripts_are_shown_and_named_in_hints() {
     let scene = forms("")
         .file("skills/forms/scripts/a.py", "print(1)\n")
         .file("skills/forms/scripts/b", "#!/usr/bin/env bash\n")
-        .file("skills/forms/scripts/data.json", "{}")
+        .file("skills/forms/scripts/data.csv", "a,b\n")
         .file("skills/forms/scripts/__init__.py", "")
         .file("skills/forms/node_modules/x/y.js", "1\n")
         .file("skills/forms/lib/c.ts", "1\n")
