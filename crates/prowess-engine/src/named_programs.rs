@@ -11,6 +11,7 @@ use prowess_format::skill::ToolKind;
 use prowess_format::text::visible;
 use prowess_policy::scope::Program;
 use prowess_policy::spec::Programs;
+use prowess_python::StartedCommand;
 use prowess_shell::ShellScript;
 
 use crate::prepare::Call;
@@ -51,9 +52,11 @@ pub(crate) fn missing(
 ) -> Vec<MissingProgram> {
     let scripts = texts(call, program, arguments, world);
     let functions: BTreeSet<&String> = scripts.iter().flat_map(|it| &it.functions).collect();
+    let of_shell = scripts.iter().flat_map(ShellScript::programs);
+    let of_shell = of_shell.map(|program| (program.name, program.is_started));
     let mut found: Vec<MissingProgram> = Vec::new();
-    for program in scripts.iter().flat_map(ShellScript::programs) {
-        let name = &program.name;
+    for (name, is_started) in of_shell.chain(of_python(call)) {
+        let name = &name;
         // A relative path is a file of somebody's, and what a computed one means is not known.
         let is_name = !name.contains('/') || name.starts_with('/');
         let Some(parsed) = Program::parse(name).ok().filter(|_| is_name) else { continue };
@@ -61,15 +64,37 @@ pub(crate) fn missing(
             continue;
         }
         match found.iter_mut().find(|known| known.name == *name) {
-            Some(known) => known.is_started |= program.is_started,
+            Some(known) => known.is_started |= is_started,
             None => found.push(MissingProgram {
                 name: name.clone(),
                 is_here: finder.locate(&parsed).is_ok(),
-                is_started: program.is_started,
+                is_started,
             }),
         }
     }
     found
+}
+
+/// The programs that a Python script starts with a literal name, and whether it starts them or only asks.
+fn of_python(call: &Call) -> Vec<(String, bool)> {
+    let (Some(directory), ToolKind::Script) = (&call.skill.directory, call.tool.kind) else {
+        return Vec::new();
+    };
+    let path = call.tool.handler.as_ref().map_or("", |path| path.as_str());
+    let script = scripts::read(directory, path).ok().flatten();
+    let Some(ScriptKind::Python) = script.map(|script| script.kind) else { return Vec::new() };
+    let Ok(bytes) = skill_files::read_bounded(&directory.join(path)) else { return Vec::new() };
+    let text = String::from_utf8_lossy(&bytes);
+    let commands = prowess_python::started_commands(&text).into_iter();
+    let programs = commands.flat_map(|command| match command {
+        StartedCommand::Program(name) => vec![(name, true)],
+        StartedCommand::Query(name) => vec![(name, false)],
+        StartedCommand::Shell(text) => {
+            let programs = prowess_shell::parse(&text).programs().into_iter();
+            programs.map(|program| (program.name, program.is_started)).collect()
+        }
+    });
+    programs.collect()
 }
 
 fn is_provided(program: &Program, images: &Images) -> bool {

@@ -231,10 +231,17 @@ fn look(
     let program = tool::program(call, world)?;
     let finder = finder(skill, world);
     check_needs(call, grants, finder, world)?;
-    let mut images = finder.images(&program, &granted_programs(tool, grants))?;
-    if utilities::are_given_to(tool) {
-        images.add_utilities();
-    }
+    let images = match tool.kind {
+        // What a script starts does not depend on its arguments.
+        ToolKind::Script => images_of(&tool::recipe(call, world)?, tool, grants, finder)?,
+        ToolKind::Command | ToolKind::Python | ToolKind::Handler | ToolKind::CommandLine => {
+            let mut images = finder.images(&program, &granted_programs(tool, grants))?;
+            if utilities::are_given_to(tool) {
+                images.add_utilities();
+            }
+            images
+        }
+    };
     let pins = pins(&images, skill.directory.as_deref(), hashes)?;
     Ok((images, pins))
 }
@@ -412,7 +419,12 @@ fn images_of(
     grants: &GrantSet,
     finder: Finder<'_>,
 ) -> Result<Images, ProgramLookupError> {
-    let mut images = finder.images(&recipe.program, &granted_programs(tool, grants))?;
+    let mut granted = granted_programs(tool, grants);
+    if tool.kind == ToolKind::Script && recipe.packages.is_some() {
+        // A script of Python may start another one, by the name that everybody uses.
+        granted.push(Program::Named("python3".to_owned()));
+    }
+    let mut images = finder.images(&recipe.program, &granted)?;
     if utilities::are_given_to(tool) {
         images.add_utilities();
     }

@@ -10,6 +10,7 @@
 //! ```
 
 mod annotation;
+mod commands;
 mod names;
 mod nesting;
 #[cfg(test)]
@@ -25,6 +26,8 @@ use prowess_format::text::visible;
 use ruff_python_ast::{Expr, ParameterWithDefault, Stmt, StmtFunctionDef};
 use ruff_python_parser::{ParseError, parse_module};
 use ruff_text_size::{Ranged, TextRange};
+
+pub use commands::{StartedCommand, started_commands};
 
 use annotation::Use;
 use names::Names;

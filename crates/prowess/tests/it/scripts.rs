@@ -154,6 +154,20 @@ fn all_missing_programs_are_told_at_once_even_if_the_script_succeeds() {
 }
 
 #[test]
+fn programs_that_a_python_script_starts_are_told_too() {
+    let text = "import subprocess, os, sys\n\
+        if len(sys.argv) > 9:\n    subprocess.run(['git', 'log'])\n    os.system('curl x | sort')\n\
+        print(subprocess.run(['python3', '-c', 'print(6*7)'], capture_output=True, text=True).stdout)\n";
+    let scene = forms("").file("skills/forms/scripts/a.py", text);
+    let (code, envelope) = run(&scene, "scripts/a.py", &[]);
+    assert_eq!((code, &envelope["output"]), (0, &json!("42\n\n")), "{envelope}");
+    let told = "`scripts/a.py` calls `git` and `curl`, which the sandbox does not provide; declare them, as in `permissions: [\"shell:execute:git,curl\"]`";
+    assert_eq!(warnings(&envelope), told);
+    let policy = scene.stdout("policy ../../skills/forms/scripts/a.py");
+    assert!(policy.contains(told), "{policy}");
+}
+
+#[test]
 fn a_declared_program_is_there_and_not_told() {
     let scene = forms("permissions: [\"shell:execute:perl\", \"filesystem:read:./**\"]\n")
         .file("skills/forms/scripts/p.sh", "perl -e 'print 6*7'\n");
@@ -315,6 +329,8 @@ fn exec_runs_a_command_line_where_the_user_is() {
     assert!(warnings(&told).contains("`exec:sh` calls `git`"), "{told}");
     let (_, _, secret) = exec(&["cat", "/etc/shadow"]);
     assert_eq!(secret["success"], false);
+    let shown = scene.run("exec ../../skills/forms --yes -- bash scripts/ok.sh");
+    assert!(shown.contains("hint: write `[SCENE]/skills/forms/scripts/ok.sh`"), "{shown}");
 }
 
 #[test]
