@@ -7,11 +7,12 @@ use std::time::Duration;
 use prowess_core::Remedy;
 use prowess_format::eligibility::{self, MachineFacts};
 use prowess_format::permission::Domain;
-use prowess_format::skill::Tool;
+use prowess_format::skill::{Tool, ToolKind};
 use prowess_format::text::visible;
+use prowess_policy::scope::Program;
 use prowess_policy::{
     Approvals, Decision, Digest, Grant, GrantScope, GrantSet, GrantSource, Line, LineKind, Mode,
-    ProgramPin, RunFolders, RunRequest, decide, decide_with_effects, grants,
+    ProgramPin, RunFolders, RunRequest, decide, decide_with_effects, grants, utilities,
 };
 use serde_json::{Map, Value};
 
@@ -19,6 +20,7 @@ use crate::credentials::Credential;
 use crate::error::{RunError, about_denial};
 use crate::loaded::LoadedSkill;
 use crate::lower::{GrantEffects, GrantPreview};
+use crate::named_programs::{self, MissingProgram};
 use crate::network::NetworkEnvironment;
 use crate::pins::ImageHashes;
 use crate::programs::{Finder, Images, ProgramLookupError};
@@ -45,6 +47,7 @@ pub struct PreparedCall {
     pub(crate) call: Call,
     pub(crate) recipe: Recipe,
     pub(crate) images: Images,
+    pub(crate) missing: Vec<MissingProgram>,
     pub(crate) request: RunRequest,
     pub(crate) grants: GrantSet,
     pub(crate) time: Duration,
@@ -73,14 +76,15 @@ fn prepare_with(
     files: &[PathBuf],
     world: &Arc<World>,
 ) -> Result<PreparedCall, RunError> {
-    let grants = grants::of(&call.skill.skill).with(named_files(files, world)?);
+    let grants = grants::of_tool(&call.skill.skill, &call.tool).with(named_files(files, world)?);
     let request = request(&call.skill, &call.tool, world)?;
     match find(&call, &grants, world) {
-        Ok(CallRequirements { recipe, images, pins, skill_pins }) => Ok(PreparedCall {
+        Ok(CallRequirements { recipe, images, missing, pins, skill_pins }) => Ok(PreparedCall {
             request: request.with_pins(pins).with_skill_pins(skill_pins),
             call,
             recipe,
             images,
+            missing,
             grants,
             time: Duration::ZERO,
             grace: None,
@@ -103,6 +107,7 @@ fn prepare_with(
 struct CallRequirements {
     recipe: Recipe,
     images: Images,
+    missing: Vec<MissingProgram>,
     pins: Vec<ProgramPin>,
     skill_pins: Vec<ProgramPin>,
 }
@@ -119,7 +124,9 @@ fn find(call: &Call, grants: &GrantSet, world: &World) -> Result<CallRequirement
     let pins = pins(&images, skill.directory.as_deref(), &mut hashes)?;
     let skill_pins = pins_of_skill(call, grants, finder, &mut hashes, world);
     hashes.save();
-    Ok(CallRequirements { recipe, images, pins, skill_pins })
+    let command = (&recipe.program, recipe.arguments.as_slice());
+    let missing = named_programs::missing(call, command, &images, finder, world);
+    Ok(CallRequirements { recipe, images, missing, pins, skill_pins })
 }
 
 /// How the names of files of databases end: these are granted as files, and then held to it.
@@ -166,7 +173,7 @@ pub fn examine(
     world: &World,
     approvals: &Approvals,
 ) -> Result<Examination, RunError> {
-    let grants = grants::of(&loaded.skill);
+    let grants = grants::of_tool(&loaded.skill, tool);
     let values = Map::new();
     let call = Call { skill: Arc::clone(loaded), tool: tool.clone(), values, mode };
     let request = request(loaded, tool, world)?;
@@ -177,6 +184,13 @@ pub fn examine(
         Ok((images, pins)) => (images, pins, None),
         Err(error) => (Images::default(), Vec::new(), Some(error)),
     };
+    let missing = match (tool::program(&call, world), &obstacle) {
+        (Ok(program), None) => {
+            let finder = finder(loaded, world);
+            named_programs::missing(&call, (&program, &[]), &images, finder, world)
+        }
+        (Err(_), _) | (_, Some(_)) => Vec::new(),
+    };
     let effects = GrantEffects::new(world, loaded.directory.as_deref());
     let effect_of = |grant: &Grant| effects.effect_of(grant);
     let request = request.with_pins(pins);
@@ -184,6 +198,7 @@ pub fn examine(
         decide_with_effects(&request, loaded.trust, &grants, approvals, mode, &effect_of);
     let outlook = GrantPreview::of(&decision, &images, loaded.directory.as_deref(), world);
     let mut lines = outlook.explain(&decision);
+    lines.extend(notes(&tool.name, &missing, &decision));
     // What the policy refuses is refused before anybody looks for programs.
     let obstacle = obstacle.filter(|_| !matches!(decision, Decision::Deny(_)));
     let mut remedies: Vec<Remedy> = match &decision {
@@ -216,7 +231,10 @@ fn look(
     let program = tool::program(call, world)?;
     let finder = finder(skill, world);
     check_needs(call, grants, finder, world)?;
-    let images = finder.images(&program, &granted_programs(tool, grants))?;
+    let mut images = finder.images(&program, &granted_programs(tool, grants))?;
+    if utilities::are_given_to(tool) {
+        images.add_utilities();
+    }
     let pins = pins(&images, skill.directory.as_deref(), hashes)?;
     Ok((images, pins))
 }
@@ -253,8 +271,7 @@ fn request(skill: &LoadedSkill, tool: &Tool, world: &World) -> Result<RunRequest
     if skill.digest.as_ref().is_some_and(|known| *known != digest) {
         return Err(RunError::Changed("the skill"));
     }
-    let request = RunRequest::of(&skill.skill, &skill.name, &tool.name, digest, Vec::new())
-        .map_err(|error| RunError::Unsupported(error.to_string()))?;
+    let request = RunRequest::of_tool(&skill.skill, &skill.name, tool, digest, Vec::new());
     let places = RunFolders {
         skill: platform::unique_text(place),
         project: platform::unique_text(&world.working_directory),
@@ -278,7 +295,9 @@ impl PreparedCall {
     pub(crate) fn explain(&self, decision: &Decision) -> Vec<Line> {
         let folder = self.call.skill.directory.as_deref();
         let outlook = GrantPreview::of(decision, &self.images, folder, &self.world);
-        outlook.explain(decision)
+        let mut lines = outlook.explain(decision);
+        lines.extend(notes(&self.call.tool.name, &self.missing, decision));
+        lines
     }
 
     /// Skill and tool.
@@ -324,6 +343,15 @@ impl PreparedCall {
     pub fn limit_traffic(&mut self, bytes: u64) {
         self.outside.byte_cap = Some(bytes);
     }
+}
+
+/// What a script names and would not find.
+fn notes(tool: &str, missing: &[MissingProgram], decision: &Decision) -> Vec<Line> {
+    if matches!(decision, Decision::Deny(_)) {
+        return Vec::new();
+    }
+    let told = named_programs::sentences(tool, missing, &decision.spec().programs);
+    told.into_iter().map(|text| Line { kind: LineKind::Note, text }).collect()
 }
 
 pub(crate) fn finder<'f>(skill: &'f LoadedSkill, world: &'f World) -> Finder<'f> {
@@ -385,6 +413,9 @@ fn images_of(
     finder: Finder<'_>,
 ) -> Result<Images, ProgramLookupError> {
     let mut images = finder.images(&recipe.program, &granted_programs(tool, grants))?;
+    if utilities::are_given_to(tool) {
+        images.add_utilities();
+    }
     if let Some(plan) = &recipe.python {
         images.support.extend_from_slice(plan.support());
     }
@@ -410,13 +441,15 @@ fn check_credentials(tool: &Tool, grants: &GrantSet, world: &World) -> Result<()
 }
 
 /// The programs that are granted to a tool by name.
-fn granted_programs(tool: &Tool, grants: &GrantSet) -> Vec<prowess_policy::scope::Program> {
+fn granted_programs(tool: &Tool, grants: &GrantSet) -> Vec<Program> {
     grants
         .for_tool(&tool.name)
         .grants()
         .iter()
-        .filter_map(|grant| match grant.scope() {
-            prowess_policy::GrantScope::Program(program) => Some(program.clone()),
+        .filter_map(|grant| match (grant.scope(), tool.kind) {
+            // A script is started by its interpreter, whatever the kernel would do with the file.
+            (GrantScope::Program(Program::Own(_)), ToolKind::Script) => None,
+            (GrantScope::Program(program), _) => Some(program.clone()),
             _ => None,
         })
         .collect()

@@ -47,8 +47,9 @@ pub fn decide_with_effects(
     let of_skill = in_place(grants.grants(), request);
     let (_, skill_grants, _) =
         split_by_effect(of_skill.clone(), narrow(&of_skill, tier, request), effect_of);
+    let spec = SandboxSpec::of(&narrowed, tier, request.timeout_secs);
     let case = Box::new(Case {
-        spec: SandboxSpec::of(&narrowed, tier, request.timeout_secs),
+        spec: SandboxSpec { utilities: request.utilities, ..spec },
         skill_grants,
         grants: narrowed,
         unavailable,

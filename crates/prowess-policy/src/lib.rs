@@ -23,6 +23,7 @@ pub mod scope;
 pub mod spec;
 mod tool_policy;
 mod trust;
+pub mod utilities;
 
 pub use approval::{Approval, Approvals, Digest, FileHashes, ProgramPin, Project};
 pub use decide::{decide, decide_with_effects};

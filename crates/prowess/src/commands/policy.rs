@@ -1,9 +1,10 @@
 //! `prowess policy`: what a tool may do and why, without running anything.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use prowess_engine::{ApprovalStore as _, Examination, FileApprovals, examine};
+use prowess_engine::{ApprovalStore as _, Examination, FileApprovals, examine, scripts};
 use prowess_format::skill::Tool;
 use prowess_policy::{Decision, LineKind, Mode, ToolPolicy, ToolSource, tool_policies};
 use serde_json::{Value, json};
@@ -14,6 +15,7 @@ use crate::error::Error;
 use crate::render::problem_text::hints;
 use crate::run::tool_run;
 use crate::session;
+use crate::skill::skill_ref;
 use crate::skill::tool_ref;
 use crate::terminal::printer::{Channel, Printer, inline};
 use crate::terminal::wrap::wrap;
@@ -32,7 +34,7 @@ Examples:
   prowess policy examples/git-insights/recent_changes --format json")]
 pub(crate) struct Arguments {
     /// A skill's folder or file, or the name of an installed skill, with `/TOOL` for
-    /// one of its tools
+    /// one of its tools or `/scripts/FILE` for one of its scripts
     #[arg(value_name = "PATH[/TOOL]")]
     path: PathBuf,
     #[command(flatten)]
@@ -67,17 +69,23 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
 }
 
 fn decide(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let (loaded, tool_name) = tool_ref::load_with_tool(&arguments.path, printer)?;
+    let (loaded, tool_name) = tool_ref::load_with_script(&arguments.path, printer)?;
     let dialect = arguments.dialect.dialect;
     let skill = tool_run::load_without_errors(&loaded, dialect, "decided about", printer)?;
-    let tools: Vec<&Tool> = match tool_name {
-        Some(name) => {
-            tool_ref::choose(&skill.skill, Some(&name), &loaded, "policy")?.into_iter().collect()
-        }
-        None => skill.skill.tools.iter().collect(),
+    let tools: Vec<Tool> = match tool_name {
+        Some(name) => tool_ref::choose_or_script(&skill, Some(&name), &loaded, "policy")?
+            .into_iter()
+            .collect(),
+        None => skill.skill.tools.clone(),
     };
     if tools.is_empty() {
         printer.note(&format!("`{}` has no tools, so there is nothing to decide", loaded.shown));
+        let scripts = skill.directory.as_deref().map(|folder| scripts(&skill.skill, folder));
+        if let Some(script) = scripts.unwrap_or_default().first() {
+            let place = skill_ref::shown(loaded.directory.as_deref().unwrap_or(&loaded.path));
+            let path = &script.path;
+            printer.hint(&format!("it has scripts: see `prowess policy {place}/{path}`"));
+        }
     }
     let world = session::world()?;
     let approvals =
@@ -85,7 +93,8 @@ fn decide(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error
     let records = tool_policies(&skill.skill, &skill.name);
     let mut decided = Vec::new();
     for tool in tools {
-        let examined = examine(&skill, tool, arguments.mode, &world, &approvals)
+        let world = tool_run::world_for(&tool, Arc::clone(&world))?;
+        let examined = examine(&skill, &tool, arguments.mode, &world, &approvals)
             .map_err(|error| Error::failed(error.to_string()))?;
         decided.push((tool, examined));
     }

@@ -34,6 +34,8 @@ pub(crate) fn load(reference: &Path, printer: &mut Printer) -> Result<Loaded, Er
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tools {
     MayBeNamed,
+    /// A tool, or a script by its path in the skill.
+    OrScripts,
     NotNamed,
 }
 
@@ -47,7 +49,10 @@ pub(crate) fn locate(
         return load_stdin().map(|loaded| (loaded, None));
     }
     let library = session::library()?;
-    let located = library.locate(reference)?;
+    let located = match tools {
+        Tools::OrScripts => library.locate_with_scripts(reference)?,
+        Tools::MayBeNamed | Tools::NotNamed => library.locate(reference)?,
+    };
     if located.tool.is_some() && tools == Tools::NotNamed {
         return Err(path_problem("read", reference, &io::ErrorKind::NotFound.into()).into());
     }

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use prowess_core::Problem;
+use prowess_engine::{LoadedSkill, script_tool};
 use prowess_format::skill::{Skill, SkillKind, Tool};
 use prowess_format::text::closest;
 
@@ -14,9 +16,49 @@ pub(crate) fn load_with_tool(
     path: &Path,
     printer: &mut Printer,
 ) -> Result<(Loaded, Option<String>), Error> {
-    let (loaded, tool) = skill_ref::locate(path, Tools::MayBeNamed, printer)?;
+    load_with(path, Tools::MayBeNamed, printer)
+}
+
+/// Loads a skill, and returns the name of the tool or the path of the script if there is one.
+pub(crate) fn load_with_script(
+    path: &Path,
+    printer: &mut Printer,
+) -> Result<(Loaded, Option<String>), Error> {
+    load_with(path, Tools::OrScripts, printer)
+}
+
+fn load_with(
+    path: &Path,
+    tools: Tools,
+    printer: &mut Printer,
+) -> Result<(Loaded, Option<String>), Error> {
+    let (loaded, tool) = skill_ref::locate(path, tools, printer)?;
     skill_ref::refuse_manifest(&loaded)?;
     Ok((loaded, tool))
+}
+
+/// Chooses the named tool or script, or the only tool; `None` for a skill without tools.
+pub(crate) fn choose_or_script(
+    skill: &LoadedSkill,
+    name: Option<&str>,
+    loaded: &Loaded,
+    verb: &str,
+) -> Result<Option<Tool>, Error> {
+    if let Some(name) = name
+        && skill.skill.tool(name).is_none()
+        && is_script_path(name, skill.directory.as_deref())
+    {
+        let directory = skill.directory.as_deref();
+        let tool =
+            script_tool(&skill.skill, &skill.name, directory, name).map_err(Problem::from)?;
+        return Ok(Some(tool));
+    }
+    Ok(choose(&skill.skill, name, loaded, verb)?.cloned())
+}
+
+/// Whether a name can only mean a script.
+fn is_script_path(name: &str, directory: Option<&Path>) -> bool {
+    name.contains('/') || directory.is_some_and(|folder| folder.join(name).exists())
 }
 
 /// Chooses the named tool, or the only one; `None` for a skill without tools. `verb` is for the hint.

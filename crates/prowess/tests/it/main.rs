@@ -51,6 +51,7 @@ mod run_python;
 mod run_secrets;
 mod run_tool_packs;
 mod schema;
+mod scripts;
 mod show;
 mod signing;
 mod tampering;
