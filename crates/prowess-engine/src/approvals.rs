@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use prowess_files::atomic::{self, MAX_SMALL_FILE_BYTES, WriteOptions};
 use prowess_files::{private, with_lock};
-use prowess_policy::{Approval, Approvals};
+use prowess_policy::{Approval, Approvals, RememberedGrant};
 
 use crate::platform;
 use crate::world::StateFolders;
@@ -23,10 +23,16 @@ pub trait ApprovalStore: Send + Sync {
     /// Adds an approval.
     fn add(&self, approval: Approval) -> Result<(), ApprovalStoreError>;
 
+    /// Remembers what the user grants a skill.
+    fn remember(&self, grant: RememberedGrant) -> Result<(), ApprovalStoreError>;
+
+    /// Revokes what the user granted a skill; gives what was revoked.
+    fn revoke_grants(&self, skill: &str) -> Result<Vec<RememberedGrant>, ApprovalStoreError>;
+
     /// Revokes the approvals of a skill, or everything that lets one of its tools run; gives what was revoked.
     fn revoke(&self, skill: &str, tool: Option<&str>) -> Result<Vec<Approval>, ApprovalStoreError>;
 
-    /// Revokes all approvals; gives what was revoked.
+    /// Revokes all approvals, and everything that the user granted; gives the approvals.
     fn revoke_all(&self) -> Result<Vec<Approval>, ApprovalStoreError>;
 
     /// A text that changes with every change of the approvals. Without one, no decision outlives its call.
@@ -157,6 +163,14 @@ impl ApprovalStore for FileApprovals {
 
     fn add(&self, approval: Approval) -> Result<(), ApprovalStoreError> {
         self.change(|approvals| approvals.add(approval))
+    }
+
+    fn remember(&self, grant: RememberedGrant) -> Result<(), ApprovalStoreError> {
+        self.change(|approvals| approvals.remember(grant))
+    }
+
+    fn revoke_grants(&self, skill: &str) -> Result<Vec<RememberedGrant>, ApprovalStoreError> {
+        self.change(|approvals| approvals.revoke_grants(skill))
     }
 
     fn revoke(&self, skill: &str, tool: Option<&str>) -> Result<Vec<Approval>, ApprovalStoreError> {

@@ -32,6 +32,7 @@ mod model;
 mod network;
 mod offer;
 mod outputs;
+mod path_values;
 mod pending;
 mod pins;
 mod planted;
@@ -46,6 +47,7 @@ pub mod service;
 mod skill_files;
 mod skill_folders;
 mod tool;
+mod user_grants;
 pub mod workflow;
 mod world;
 
@@ -66,8 +68,11 @@ pub use loaded::{LoadedSkill, SkillResolver};
 pub use lower::FileError;
 pub use model::{looks_truncated, unmet};
 pub use offer::{OfferedTool, ToolOffer};
+pub use path_values::{PathValues, is_path_parameter, resolve_paths};
 pub use pending::{PendingLimits, PendingRun, PendingRuns};
-pub use prepare::{Call, Examination, PreparedCall, examine, prepare};
+pub use prepare::{
+    Call, Examination, PreparedCall, examine, examine_for_user, prepare, prepare_for_user,
+};
 pub use programs::ProgramLookupError;
 pub use prompt::{PromptCall, PromptContext, run_prompt};
 pub use registry::{DuplicateSkillError, RegisteredTool, ToolRegistry};
@@ -78,4 +83,5 @@ pub use tool::openclaw::HandlerError;
 pub use tool::python::{
     LoadError, LoadOptions, LoadStep, PackageError, PythonWorkers, load_skill, requirements_file,
 };
+pub use user_grants::UserGrants;
 pub use world::{StateFolders, World, WorldError};

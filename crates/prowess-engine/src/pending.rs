@@ -100,6 +100,7 @@ impl PendingRun {
         if let Some(approval) = allowed.approval() {
             engine.approvals.add(approval.clone())?;
         }
+        prepared.remember_user_grants(&engine)?;
         Ok(ReadyRun::new(prepared, allowed, &engine, slot))
     }
 

@@ -5,12 +5,13 @@ use std::fmt::{self, Write as _};
 use prowess_format::permission::{Domain, Level};
 use prowess_format::text::visible;
 
+use crate::approval::date;
 use crate::decision::{AllowReason, ApprovalQuestion, Case, Decision, Frequency};
 use crate::grant::{Grant, GrantScope, GrantSource};
 use crate::request::RunFolders;
 use crate::scope::{HostScope, PathPattern};
 use crate::spec::SandboxSpec;
-use crate::trust::{Origin, Tier};
+use crate::trust::Origin;
 
 /// The kind of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -153,7 +154,7 @@ fn grouped(case: &Case, effect_of: &dyn Fn(&Grant) -> GrantEffect) -> Vec<Line> 
         if known.contains(&words) {
             continue;
         }
-        let text = format!("{words}, because {}", because(grant, case.tier));
+        let text = format!("{words}, because {}", because(grant, case));
         known.push(words);
         let not_opened = match effect_of(grant) {
             GrantEffect::AsGranted => {
@@ -179,7 +180,8 @@ fn grouped(case: &Case, effect_of: &dyn Fn(&Grant) -> GrantEffect) -> Vec<Line> 
     may
 }
 
-fn because(grant: &Grant, tier: Tier) -> String {
+fn because(grant: &Grant, case: &Case) -> String {
+    let tier = case.tier;
     match grant.source() {
         // R52: the author of `/**` meant the whole machine, and the reader should know that it is
         // narrowed.
@@ -194,7 +196,12 @@ fn because(grant: &Grant, tier: Tier) -> String {
         GrantSource::Required(what, name) => {
             format!("the skill requires the {what} `{}`", visible(name))
         }
-        GrantSource::User(text) => format!("you added `{}`", visible(text)),
+        GrantSource::Input(_) => "an input names it".to_owned(),
+        GrantSource::User(_) if case.request.remembers => {
+            "granted by you until the skill changes".to_owned()
+        }
+        GrantSource::User(_) => "granted by you for this run".to_owned(),
+        GrantSource::Remembered(_, at) => format!("granted by you on {}", date(*at)),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use prowess_engine::{ApprovalStore as _, Examination, FileApprovals, examine};
+use prowess_engine::{ApprovalStore as _, Examination, FileApprovals, examine_for_user};
 use prowess_format::skill::Tool;
 use prowess_policy::{Decision, LineKind, Mode, ToolPolicy, ToolSource, tool_policies};
 use serde_json::{Value, json};
@@ -12,6 +12,7 @@ use super::Outcome;
 use crate::cli::DialectOption;
 use crate::error::Error;
 use crate::render::problem_text::hints;
+use crate::run::standing::{self, StandingOptions};
 use crate::run::tool_run;
 use crate::session;
 use crate::skill::tool_ref;
@@ -40,6 +41,8 @@ pub(crate) struct Arguments {
     /// The mode you are in: Global, Dev, Meeting or Writer
     #[arg(long, value_name = "MODE", default_value = "Global", value_parser = tool_run::parse_mode)]
     mode: Mode,
+    #[command(flatten)]
+    standing: StandingOptions,
     /// The output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -79,13 +82,14 @@ fn decide(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error
     if tools.is_empty() {
         printer.note(&format!("`{}` has no tools, so there is nothing to decide", loaded.shown));
     }
-    let world = session::world()?;
+    let world = arguments.standing.world(session::world()?)?;
+    let user = arguments.standing.grants(&world)?;
     let approvals =
         FileApprovals::of(&world.state).load().map_err(|error| Error::failed(error.to_string()))?;
     let records = tool_policies(&skill.skill, &skill.name);
     let mut decided = Vec::new();
     for tool in tools {
-        let examined = examine(&skill, tool, arguments.mode, &world, &approvals)
+        let examined = examine_for_user(&skill, tool, arguments.mode, &user, &world, &approvals)
             .map_err(|error| Error::failed(error.to_string()))?;
         decided.push((tool, examined));
     }
@@ -95,6 +99,7 @@ fn decide(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error
             let pages: Vec<String> =
                 decided.iter().map(|(_, examined)| page(examined, width)).collect();
             printer.report(&pages.join("\n"));
+            standing::hint_at_home(&world, printer);
         }
         Format::Json => {
             let tools: Vec<Value> = decided
