@@ -107,6 +107,15 @@ pub enum FileChange {
     Removed(String),
 }
 
+impl FileChange {
+    /// The path inside the skill.
+    pub fn path(&self) -> &str {
+        match self {
+            FileChange::Changed(path) | FileChange::Added(path) | FileChange::Removed(path) => path,
+        }
+    }
+}
+
 /// The change that voided an approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApprovalChange {
@@ -114,6 +123,8 @@ pub struct ApprovalChange {
     pub void: VoidReason,
     /// When the approval was given, in seconds since 1970.
     pub approved_at: u64,
+    /// The hashes of the approved files, if known.
+    pub files: FileHashes,
 }
 
 /// How a request relates to the stored approvals.

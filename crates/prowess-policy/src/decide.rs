@@ -84,7 +84,8 @@ pub fn decide_with_effects(
         }
         ApprovalStatus::Void(approval, void) => {
             let approved_at = approval.given_at;
-            (AllowReason::NothingToAsk, Some(ApprovalChange { void, approved_at }))
+            let files = approval.files.clone();
+            (AllowReason::NothingToAsk, Some(ApprovalChange { void, approved_at, files }))
         }
         ApprovalStatus::Never => (AllowReason::NothingToAsk, None),
     };

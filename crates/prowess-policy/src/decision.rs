@@ -119,6 +119,16 @@ pub struct Reason {
     pub in_advance: bool,
 }
 
+impl Reason {
+    /// Whether it only says that a grant needs consent, which a question about all grants says too.
+    pub(crate) fn is_plain_consent(&self) -> bool {
+        let is_limited = |grant: &Grant| grant.domain() != Domain::Desktop && !grant.is_unscoped();
+        self.kind == ReasonKind::Permission
+            && self.frequency == Frequency::UntilApproved
+            && self.grant.as_ref().is_some_and(is_limited)
+    }
+}
+
 /// The kind of a reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReasonKind {

@@ -120,11 +120,10 @@ fn revoke(
         1 => format!("1 {noun}"),
         count => format!("{count} {noun}s"),
     };
-    let of_grants = match grants {
-        0 => String::new(),
-        grants => format!(" and {} of yours", count(grants, "grant")),
-    };
-    printer.say(&format!("revoked {}{of_grants}", count(revoked.len(), "approval")));
+    let approvals = (!revoked.is_empty() || grants == 0).then(|| count(revoked.len(), "approval"));
+    let grants = (grants > 0).then(|| format!("{} of yours", count(grants, "grant")));
+    let revoked_words: Vec<String> = approvals.into_iter().chain(grants).collect();
+    printer.say(&format!("revoked {}", revoked_words.join(" and ")));
     if let Some((skill, tool)) = tool
         && revoked.iter().any(|approval| approval.tool.is_none())
     {

@@ -120,10 +120,14 @@ fn page(examined: &Examination, width: Option<usize>) -> String {
         let mark = match line.kind {
             LineKind::Verdict => "",
             LineKind::May => "  + ",
-            LineKind::MayNot => "  - ",
-            LineKind::Asks => "  ? ",
+            LineKind::MayNot | LineKind::Closed => "  - ",
+            LineKind::Asks | LineKind::Consent => "  ? ",
             LineKind::Refused => "  ! ",
-            LineKind::Trust | LineKind::Place | LineKind::Note | LineKind::Limit => "    ",
+            LineKind::Trust
+            | LineKind::Place
+            | LineKind::Note
+            | LineKind::Limit
+            | LineKind::FurtherLimit => "    ",
         };
         page.push_str(&wrap(&format!("{mark}{}", inline(&line.text)), 4, width));
         page.push('\n');
@@ -183,9 +187,9 @@ fn kind(kind: LineKind) -> &'static str {
         LineKind::Place => "place",
         LineKind::Note => "note",
         LineKind::May => "may",
-        LineKind::MayNot => "may_not",
-        LineKind::Asks => "asks",
+        LineKind::MayNot | LineKind::Closed => "may_not",
+        LineKind::Asks | LineKind::Consent => "asks",
         LineKind::Refused => "refused",
-        LineKind::Limit => "limit",
+        LineKind::Limit | LineKind::FurtherLimit => "limit",
     }
 }
