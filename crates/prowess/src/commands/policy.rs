@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use prowess_engine::{ApprovalStore as _, Examination, FileApprovals, examine, scripts};
+use prowess_engine::{ApprovalStore as _, Examination, FileApprovals, examine_for_user, scripts};
 use prowess_format::skill::Tool;
 use prowess_policy::{Decision, LineKind, Mode, ToolPolicy, ToolSource, tool_policies};
 use serde_json::{Value, json};
@@ -13,6 +13,7 @@ use super::Outcome;
 use crate::cli::DialectOption;
 use crate::error::Error;
 use crate::render::problem_text::hints;
+use crate::run::standing::{self, StandingOptions};
 use crate::run::tool_run;
 use crate::session;
 use crate::skill::skill_ref;
@@ -42,6 +43,8 @@ pub(crate) struct Arguments {
     /// The mode you are in: Global, Dev, Meeting or Writer
     #[arg(long, value_name = "MODE", default_value = "Global", value_parser = tool_run::parse_mode)]
     mode: Mode,
+    #[command(flatten)]
+    standing: StandingOptions,
     /// The output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -87,14 +90,15 @@ fn decide(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error
             printer.hint(&format!("it has scripts: see `prowess policy {place}/{path}`"));
         }
     }
-    let world = session::world()?;
+    let world = arguments.standing.world(session::world()?)?;
+    let user = arguments.standing.grants(&world)?;
     let approvals =
         FileApprovals::of(&world.state).load().map_err(|error| Error::failed(error.to_string()))?;
     let records = tool_policies(&skill.skill, &skill.name);
     let mut decided = Vec::new();
     for tool in tools {
         let world = tool_run::world_for(&tool, Arc::clone(&world))?;
-        let examined = examine(&skill, &tool, arguments.mode, &world, &approvals)
+        let examined = examine_for_user(&skill, &tool, arguments.mode, &user, &world, &approvals)
             .map_err(|error| Error::failed(error.to_string()))?;
         decided.push((tool, examined));
     }
@@ -104,6 +108,7 @@ fn decide(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error
             let pages: Vec<String> =
                 decided.iter().map(|(_, examined)| page(examined, width)).collect();
             printer.report(&pages.join("\n"));
+            standing::hint_at_home(&world, printer);
         }
         Format::Json => {
             let tools: Vec<Value> = decided
@@ -124,10 +129,14 @@ fn page(examined: &Examination, width: Option<usize>) -> String {
         let mark = match line.kind {
             LineKind::Verdict => "",
             LineKind::May => "  + ",
-            LineKind::MayNot => "  - ",
-            LineKind::Asks => "  ? ",
+            LineKind::MayNot | LineKind::Closed => "  - ",
+            LineKind::Asks | LineKind::Consent => "  ? ",
             LineKind::Refused => "  ! ",
-            LineKind::Trust | LineKind::Place | LineKind::Note | LineKind::Limit => "    ",
+            LineKind::Trust
+            | LineKind::Place
+            | LineKind::Note
+            | LineKind::Limit
+            | LineKind::FurtherLimit => "    ",
         };
         page.push_str(&wrap(&format!("{mark}{}", inline(&line.text)), 4, width));
         page.push('\n');
@@ -187,9 +196,9 @@ fn kind(kind: LineKind) -> &'static str {
         LineKind::Place => "place",
         LineKind::Note => "note",
         LineKind::May => "may",
-        LineKind::MayNot => "may_not",
-        LineKind::Asks => "asks",
+        LineKind::MayNot | LineKind::Closed => "may_not",
+        LineKind::Asks | LineKind::Consent => "asks",
         LineKind::Refused => "refused",
-        LineKind::Limit => "limit",
+        LineKind::Limit | LineKind::FurtherLimit => "limit",
     }
 }
