@@ -126,15 +126,20 @@ fn read_and_migrate(
     if let Some(instructions) = as_instructions(&detected) {
         return read_and_migrate(file, instructions.as_bytes(), options, listing, published);
     }
+    let is_included = options.others == OtherDialects::Included;
     let kind = match options.dialect {
         Some(dialect) => SourceKind::OpenClaw(Some(dialect)),
-        None => source_kind(&detected),
+        None => match source_kind(&detected) {
+            // A file with errors is no GAIA skill yet: it only looks like one.
+            SourceKind::Gaia if is_included && has_errors(&detected) => {
+                SourceKind::OpenClaw(dialect::by_id("openclaw"))
+            }
+            kind => kind,
+        },
     };
     let dialect = match kind {
         SourceKind::OpenClaw(dialect) => dialect,
-        SourceKind::Gaia | SourceKind::Other(_) if options.others == OtherDialects::Included => {
-            None
-        }
+        SourceKind::Gaia | SourceKind::Other(_) if is_included => None,
         SourceKind::Gaia => {
             return Err(Obstacle { reason: "it is already a GAIA skill".to_owned(), help: None });
         }
@@ -227,6 +232,10 @@ fn converted(
     let own = conversion.name.map_or_else(|| "skill".to_owned(), |name| slug(&name));
     let name = surroundings.name.map_or(own, str::to_owned);
     Ok(Migration { files: conversion.files, copied, review, name, renamed: Vec::new() })
+}
+
+fn has_errors(checked: &Checked<'_>) -> bool {
+    checked.diagnostics.iter().any(|found| found.severity == Severity::Error)
 }
 
 fn others(listing: &[String], written: &[&str]) -> Vec<String> {

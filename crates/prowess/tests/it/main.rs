@@ -23,6 +23,7 @@ mod kb_crash;
 mod list;
 mod logging;
 mod migrate;
+mod migrate_archive;
 mod models;
 mod models_tls;
 mod new;
