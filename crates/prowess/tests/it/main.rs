@@ -52,6 +52,7 @@ mod run_python;
 mod run_secrets;
 mod run_tool_packs;
 mod schema;
+mod schema_validators;
 mod show;
 mod signing;
 mod tampering;

@@ -63,7 +63,7 @@ fn skills_without_readable_front_matter_are_migrated_as_what_they_are() {
         (
             "ann/formatted",
             "---\n\n## name: formatted\nversion: 1.0.0\n\n# Formatted\n\nText.\n",
-            "## name: formatted",
+            "description: Text.",
         ),
         ("ann/unclosed", unclosed, "description: Never closed"),
         (
