@@ -13,6 +13,9 @@ mod failing;
 mod fix;
 mod formats;
 #[cfg(target_os = "linux")]
+mod guide;
+mod guides;
+#[cfg(target_os = "linux")]
 mod hostile_texts;
 mod importing;
 mod info;
@@ -33,7 +36,7 @@ mod packages;
 mod packing;
 mod placing;
 mod prompt;
-mod readme;
+
 mod real_model;
 mod reference;
 mod removing;
