@@ -13,6 +13,7 @@ mod folders;
 mod installed;
 mod library;
 mod locate;
+pub mod migration;
 mod models;
 pub mod packages;
 

@@ -47,6 +47,11 @@ pub enum FrontMatter {
     Broken,
 }
 
+/// Whether a line begins like a field of the front matter: `key:` or `key: value`.
+pub(crate) fn begins_with_key(line: &str) -> bool {
+    fence::starts_with_key(line)
+}
+
 /// A parsed skill file.
 #[derive(Debug)]
 pub struct Document<'a> {
