@@ -6,6 +6,7 @@ mod client;
 mod convert;
 mod corpus;
 mod document;
+mod dropped;
 mod expectations;
 mod fixes;
 mod gaia;

@@ -156,6 +156,7 @@ fn cases() -> Vec<Case> {
             "name: desk\n",
             "<<<<<<< ours\nname: desk\n=======\nname: table\n>>>>>>> theirs\n",
         ),
+        case("misplaced-front-matter", STANDARD, "---\nname", "----\nname"),
         case("missing-command", COMMANDS, "```bash\ntidy {{place}}\n```\n", ""),
         case("missing-field", STANDARD, "description: Tidy a desk\n", ""),
         case(
