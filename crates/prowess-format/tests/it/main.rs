@@ -5,6 +5,7 @@ mod claude_code;
 mod client;
 mod convert;
 mod corpus;
+mod detection;
 mod document;
 mod dropped;
 mod expectations;
