@@ -1,5 +1,6 @@
 //! The files of a skill: read from a folder without following links, checked and bounded.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Read};
@@ -8,6 +9,7 @@ use std::path::Path;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use prowess_files::folder::{EntryKind, Folder, FolderEntry};
+use prowess_format::ReadOptions;
 
 use crate::content::{FileRole, MANIFEST, SIDECAR, role_of, role_of_folder, stays_executable};
 use crate::covered::{CoveredFiles, MOST_SIGNATURE_BYTES};
@@ -57,7 +59,8 @@ impl fmt::Debug for TreeFile {
 pub struct ReadTree {
     /// The content.
     pub tree: Tree,
-    /// The paths that were omitted: litter, and matches of `.skillignore`.
+    /// The paths that were omitted: litter, archives of the skill itself, and matches of
+    /// `.skillignore`.
     pub left_out: Vec<String>,
     /// Hidden files, links and special files that were omitted from a foreign folder. In an
     /// author's folder they are an error.
@@ -222,6 +225,10 @@ impl Tree {
             }
         };
         tree.require_manifest()?;
+        for path in tree.own_archives(&walk.covered) {
+            tree.files.remove(&path);
+            walk.left_out.push(path.as_str().to_owned());
+        }
         Ok(ReadTree { tree, left_out: walk.left_out, withheld })
     }
 
@@ -254,6 +261,27 @@ impl Tree {
     pub(crate) fn below(self, folder: &str) -> Self {
         let files = self.files.into_iter();
         Self { files: files.filter_map(|(path, file)| Some((path.below(folder)?, file))).collect() }
+    }
+
+    /// Archives of this very skill, `NAME-VERSION.tar.gz`, which packing has left in its folder.
+    fn own_archives(&self, covered: &CoveredFiles) -> Vec<PackagePath> {
+        const ENDING: &str = ".tar.gz";
+        let archives = self.files.keys().filter(|path| path.file_name().ends_with(ENDING));
+        let archives: Vec<&PackagePath> = archives.collect();
+        if archives.is_empty() {
+            return Vec::new();
+        }
+        let mut text = Cow::default();
+        let checked = prowess_format::check_bytes(self.manifest(), &mut text, ReadOptions::DETECT);
+        let Some(name) = checked.skill.name_text() else { return Vec::new() };
+        let is_own = |path: &&PackagePath| {
+            let version = path
+                .file_name()
+                .strip_prefix(name)
+                .and_then(|rest| rest.strip_prefix('-')?.strip_suffix(ENDING));
+            version.is_some_and(is_version) && !covered.contains(path.as_str())
+        };
+        archives.into_iter().filter(is_own).cloned().collect()
     }
 
     fn require_manifest(&self) -> Result<(), TreeError> {
@@ -639,6 +667,13 @@ fn refuse_hidden(paths: Vec<String>) -> Result<(), TreeError> {
 
 fn shown(path: &str) -> &str {
     if path.is_empty() { "." } else { path }
+}
+
+/// Whether a text has the form `1.2.3`, perhaps with more after it.
+fn is_version(text: &str) -> bool {
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let core = text.split(['-', '+']).next().unwrap_or(text);
+    core.split('.').count() == 3 && core.split('.').all(is_number)
 }
 
 /// The first paths of a list, made visible.

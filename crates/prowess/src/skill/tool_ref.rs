@@ -6,7 +6,7 @@ use prowess_format::skill::{Skill, SkillKind, Tool};
 use prowess_format::text::closest;
 
 use crate::error::Error;
-use crate::skill::skill_ref::{self, Loaded, Tools};
+use crate::skill::skill_ref::{self, Loaded, ReferenceOptions, Tools};
 use crate::terminal::printer::Printer;
 
 /// Loads a skill, and returns the name of the tool if there is one.
@@ -15,6 +15,17 @@ pub(crate) fn load_with_tool(
     printer: &mut Printer,
 ) -> Result<(Loaded, Option<String>), Error> {
     let (loaded, tool) = skill_ref::locate(path, Tools::MayBeNamed, printer)?;
+    skill_ref::refuse_manifest(&loaded)?;
+    Ok((loaded, tool))
+}
+
+/// Loads a skill like [`load_with_tool`], and fetches one that is not on this machine.
+pub(crate) fn read_with_tool(
+    path: &Path,
+    options: &ReferenceOptions,
+    printer: &mut Printer,
+) -> Result<(Loaded, Option<String>), Error> {
+    let (loaded, tool) = skill_ref::read_reference(path, Tools::MayBeNamed, options, printer)?;
     skill_ref::refuse_manifest(&loaded)?;
     Ok((loaded, tool))
 }
