@@ -16,7 +16,7 @@ use crate::render::problem_text::hints;
 use crate::run::standing::{self, StandingOptions};
 use crate::run::tool_run;
 use crate::session;
-use crate::skill::skill_ref;
+use crate::skill::skill_ref::{self, ReferenceOptions};
 use crate::skill::tool_ref;
 use crate::terminal::printer::{Channel, Printer, inline};
 use crate::terminal::wrap::wrap;
@@ -27,17 +27,22 @@ use crate::terminal::wrap::wrap;
 /// the tool runs, how far it is trusted, its working directory, what it may and
 /// may not do, what you would be asked, and its limits. Missing programs and
 /// scripts are reported as `prowess run` reports them. Nothing runs. Without
-/// `/TOOL` every tool of the skill is explained.
+/// `/TOOL` every tool of the skill is explained. A skill that is not on this
+/// machine is fetched to be read, and nothing is installed.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
   prowess policy examples/git-insights
+  prowess policy owner/repository --skill greet
   prowess policy examples/git-insights/recent_changes --format json")]
 pub(crate) struct Arguments {
     /// A skill's folder or file, or the name of an installed skill, with `/TOOL` for
-    /// one of its tools or `/scripts/FILE` for one of its scripts
-    #[arg(value_name = "PATH[/TOOL]")]
+    /// one of its tools or `/scripts/FILE` for one of its scripts; or anything that
+    /// `prowess install` takes
+    #[arg(value_name = "SKILL[/TOOL]")]
     path: PathBuf,
+    #[command(flatten)]
+    reference: ReferenceOptions,
     #[command(flatten)]
     dialect: DialectOption,
     /// The mode you are in: Global, Dev, Meeting or Writer
@@ -72,7 +77,8 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
 }
 
 fn decide(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let (loaded, tool_name) = tool_ref::load_with_script(&arguments.path, printer)?;
+    let (loaded, tool_name) =
+        tool_ref::read_with_script(&arguments.path, &arguments.reference, printer)?;
     let dialect = arguments.dialect.dialect;
     let skill = tool_run::load_without_errors(&loaded, dialect, "decided about", printer)?;
     let tools: Vec<Tool> = match tool_name {
