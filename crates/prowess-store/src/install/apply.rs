@@ -92,7 +92,7 @@ impl Store {
         Ok(AppliedChanges { removed, ..AppliedChanges::default() })
     }
 
-    /// What [`Installer::remove`] would take away. Nothing is written.
+    /// What [`Self::remove`] would take away. Nothing is written.
     pub fn removed_by(
         &self,
         names: &BTreeSet<SkillName>,

@@ -11,7 +11,7 @@ use prowess_policy::{LineKind, Remember};
 use crate::terminal::printer::{Channel, Printer, inline};
 use crate::terminal::wrap::wrap;
 
-/// Asks the user on the terminal; without a terminal the reply is [`Reply::Nobody`].
+/// Asks the user on the terminal; without a terminal the reply is [`ApprovalReply::Nobody`].
 pub(crate) struct TerminalApprover<'p> {
     pub(crate) printer: &'p mut Printer,
 }
