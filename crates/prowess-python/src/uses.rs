@@ -222,8 +222,9 @@ impl Reader {
             Some(first) if self.path(first).as_deref() == Some("sys.executable") => {
                 PythonCommandKind::Program("python3".to_owned())
             }
-            Some(first) => literal(first)
-                .map_or(PythonCommandKind::Computed, PythonCommandKind::Program),
+            Some(first) => {
+                literal(first).map_or(PythonCommandKind::Computed, PythonCommandKind::Program)
+            }
             None => PythonCommandKind::Computed,
         };
         match (argument, style) {
