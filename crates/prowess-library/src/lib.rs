@@ -8,6 +8,7 @@
 //! terminal and prints nothing; failures are [`prowess_core::Problem`]s.
 
 mod cache;
+mod capabilities;
 mod file;
 mod folders;
 mod installed;
@@ -16,6 +17,7 @@ mod locate;
 mod models;
 pub mod packages;
 
+pub use capabilities::{capabilities_in, capabilities_json};
 pub use file::{
     MANIFESTS, MOST_BYTES, SkillFile, TOOL_PACK, TOOL_PACK_ENDING, directory_name, is_main_name,
     main_file, path_problem, read, shown,
