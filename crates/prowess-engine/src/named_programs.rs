@@ -11,7 +11,7 @@ use prowess_format::skill::ToolKind;
 use prowess_format::text::visible;
 use prowess_policy::scope::Program;
 use prowess_policy::spec::Programs;
-use prowess_python::StartedCommand;
+use prowess_python::PythonCommandKind;
 use prowess_shell::ShellScript;
 
 use crate::prepare::Call;
@@ -75,7 +75,7 @@ pub(crate) fn missing(
     found
 }
 
-/// The programs that a Python script starts with a literal name, and whether it starts them or only asks.
+/// The programs that a Python script starts with a literal name, and whether they are started or only asked for.
 fn of_python(call: &Call) -> Vec<(String, bool)> {
     let (Some(directory), ToolKind::Script) = (&call.skill.directory, call.tool.kind) else {
         return Vec::new();
@@ -85,14 +85,15 @@ fn of_python(call: &Call) -> Vec<(String, bool)> {
     let Some(ScriptKind::Python) = script.map(|script| script.kind) else { return Vec::new() };
     let Ok(bytes) = skill_files::read_bounded(&directory.join(path)) else { return Vec::new() };
     let text = String::from_utf8_lossy(&bytes);
-    let commands = prowess_python::started_commands(&text).into_iter();
-    let programs = commands.flat_map(|command| match command {
-        StartedCommand::Program(name) => vec![(name, true)],
-        StartedCommand::Query(name) => vec![(name, false)],
-        StartedCommand::Shell(text) => {
-            let programs = prowess_shell::parse(&text).programs().into_iter();
+    // What can't be parsed is told by Python itself.
+    let commands = prowess_python::uses(&text).map(|uses| uses.commands).unwrap_or_default();
+    let programs = commands.into_iter().flat_map(|command| match command.command {
+        PythonCommandKind::Program(name) => vec![(name, true)],
+        PythonCommandKind::Line(line) => {
+            let programs = prowess_shell::parse(&line).programs().into_iter();
             programs.map(|program| (program.name, program.is_started)).collect()
         }
+        PythonCommandKind::Computed => Vec::new(),
     });
     programs.collect()
 }

@@ -17,6 +17,7 @@ use prowess_policy::{
 use serde_json::{Map, Value};
 
 use crate::credentials::Credential;
+use crate::decision::Engine;
 use crate::error::{RunError, about_denial};
 use crate::loaded::LoadedSkill;
 use crate::lower::{GrantEffects, GrantPreview};
@@ -25,6 +26,7 @@ use crate::network::NetworkEnvironment;
 use crate::pins::ImageHashes;
 use crate::programs::{Finder, Images, ProgramLookupError};
 use crate::tool::{self, Recipe};
+use crate::user_grants::{self, UserGrants};
 use crate::world::World;
 use crate::{digest, inputs, lower, mcp_servers, outputs, platform};
 
@@ -53,34 +55,53 @@ pub struct PreparedCall {
     pub(crate) time: Duration,
     pub(crate) grace: Option<Duration>,
     pub(crate) outside: NetworkEnvironment,
+    pub(crate) user: UserGrants,
     pub(crate) world: Arc<World>,
 }
 
 /// Checks a call and finds what it needs. Nothing is started, and nothing is written but hashes of programs.
 pub fn prepare(call: Call, world: &Arc<World>) -> Result<PreparedCall, RunError> {
+    prepare_for_user(call, UserGrants::none(), world)
+}
+
+/// The same with what the user grants beside what the skill declares.
+pub fn prepare_for_user(
+    call: Call,
+    user: UserGrants,
+    world: &Arc<World>,
+) -> Result<PreparedCall, RunError> {
     let (skill, tool) = (&call.skill.name, call.tool.name.as_str());
     let _span = tracing::info_span!("prepare", skill, tool).entered();
     let Call { tool, values, .. } = &call;
     let wrong = |errors| RunError::Inputs { tool: tool.name.value.clone(), errors };
     let files = inputs::check(tool, values, &world.working_directory).map_err(wrong)?;
-    prepare_with(call, &files, world)
+    prepare_with(call, &files, user, world)
 }
 
 /// Prepares a tool that is not called yet: there are no values to check.
-pub(crate) fn without_values(call: Call, world: &Arc<World>) -> Result<PreparedCall, RunError> {
-    prepare_with(call, &[], world)
+pub(crate) fn without_values(
+    call: Call,
+    user: UserGrants,
+    world: &Arc<World>,
+) -> Result<PreparedCall, RunError> {
+    prepare_with(call, &[], user, world)
 }
 
 fn prepare_with(
     call: Call,
     files: &[PathBuf],
+    user: UserGrants,
     world: &Arc<World>,
 ) -> Result<PreparedCall, RunError> {
-    let grants = grants::of_tool(&call.skill.skill, &call.tool).with(named_files(files, world)?);
     let request = request(&call.skill, &call.tool, world)?;
+    let declared =
+        grants::of_tool(&call.skill.skill, &call.tool).with(named_files(files, &user, world)?);
+    let (grants, request) = with_user(declared, request, &user);
     match find(&call, &grants, world) {
         Ok(CallRequirements { recipe, images, missing, pins, skill_pins }) => Ok(PreparedCall {
-            request: request.with_pins(pins).with_skill_pins(skill_pins),
+            request: with_user_pins(request, &pins, &call, &recipe.program, &grants, &user, world)
+                .with_pins(pins)
+                .with_skill_pins(skill_pins),
             call,
             recipe,
             images,
@@ -89,6 +110,7 @@ fn prepare_with(
             time: Duration::ZERO,
             grace: None,
             outside: NetworkEnvironment::real(),
+            user,
             world: Arc::clone(world),
         }),
         Err(error) => {
@@ -101,6 +123,36 @@ fn prepare_with(
             }
         }
     }
+}
+
+/// Adds the user's own grants to a request.
+fn with_user(declared: GrantSet, request: RunRequest, user: &UserGrants) -> (GrantSet, RunRequest) {
+    let earlier = user.earlier(&request);
+    let grants = declared.with(user.given().iter().cloned().chain(earlier));
+    (grants, if user.remembers() { request.remembering() } else { request })
+}
+
+/// The images that are there only because the user named their programs: now, or earlier and unchanged since.
+fn with_user_pins(
+    request: RunRequest,
+    pins: &[ProgramPin],
+    call: &Call,
+    program: &prowess_policy::scope::Program,
+    grants: &GrantSet,
+    user: &UserGrants,
+    world: &World,
+) -> RunRequest {
+    let mut known = user.earlier_pins(&request);
+    if user.given().iter().any(user_grants::is_program) {
+        let without = grants.clone().only(|grant| !user.given().contains(grant));
+        let finder = finder(&call.skill, world);
+        if let Ok(others) = finder.images(program, &granted_programs(&call.tool, &without)) {
+            let is_of_user =
+                |pin: &&ProgramPin| !others.programs.iter().any(|it| *it == Path::new(&pin.path));
+            known.extend(pins.iter().filter(is_of_user).cloned());
+        }
+    }
+    request.with_user_pins(known)
 }
 
 /// What a call starts, and what it is pinned to.
@@ -173,16 +225,31 @@ pub fn examine(
     world: &World,
     approvals: &Approvals,
 ) -> Result<Examination, RunError> {
-    let grants = grants::of_tool(&loaded.skill, tool);
+    examine_for_user(loaded, tool, mode, &UserGrants::none(), world, approvals)
+}
+
+/// The same with what the user grants beside what the skill declares.
+pub fn examine_for_user(
+    loaded: &Arc<LoadedSkill>,
+    tool: &Tool,
+    mode: Mode,
+    user: &UserGrants,
+    world: &World,
+    approvals: &Approvals,
+) -> Result<Examination, RunError> {
     let values = Map::new();
     let call = Call { skill: Arc::clone(loaded), tool: tool.clone(), values, mode };
     let request = request(loaded, tool, world)?;
+    let (grants, request) = with_user(grants::of_tool(&loaded.skill, tool), request, user);
     let mut hashes = ImageHashes::load(&world.state);
     let found = look(&call, &grants, &mut hashes, world);
     hashes.save();
-    let (images, pins, obstacle) = match found {
-        Ok((images, pins)) => (images, pins, None),
-        Err(error) => (Images::default(), Vec::new(), Some(error)),
+    let (images, pins, request, obstacle) = match found {
+        Ok((program, images, pins)) => {
+            let request = with_user_pins(request, &pins, &call, &program, &grants, user, world);
+            (images, pins, request, None)
+        }
+        Err(error) => (Images::default(), Vec::new(), request, Some(error)),
     };
     let missing = match (tool::program(&call, world), &obstacle) {
         (Ok(program), None) => {
@@ -226,7 +293,7 @@ fn look(
     grants: &GrantSet,
     hashes: &mut ImageHashes,
     world: &World,
-) -> Result<(Images, Vec<ProgramPin>), RunError> {
+) -> Result<(prowess_policy::scope::Program, Images, Vec<ProgramPin>), RunError> {
     let Call { skill, tool, .. } = call;
     let program = tool::program(call, world)?;
     let finder = finder(skill, world);
@@ -243,7 +310,7 @@ fn look(
         }
     };
     let pins = pins(&images, skill.directory.as_deref(), hashes)?;
-    Ok((images, pins))
+    Ok((program, images, pins))
 }
 
 /// What the skill declares to need, before anything is looked for on its behalf (SRT §4.5, §4.6). Everything that refuses a
@@ -296,6 +363,17 @@ impl PreparedCall {
         let effects = GrantEffects::new(&self.world, skill.directory.as_deref());
         let effect_of = |grant: &Grant| effects.effect_of(grant);
         decide_with_effects(&self.request, skill.trust, &self.grants, approvals, *mode, &effect_of)
+    }
+
+    /// Keeps what the user granted, where they want that. The run is allowed by now.
+    pub(crate) fn remember_user_grants(&self, engine: &Engine) -> Result<(), RunError> {
+        let (user, request) = (&self.user, &self.request);
+        let earlier = user.earlier_pins(request);
+        let of_now = request.user_pins().iter().filter(|pin| !earlier.contains(pin)).cloned();
+        match user.record(request, of_now.collect(), engine.clock.now()) {
+            Some(record) => Ok(engine.approvals.remember(record)?),
+            None => Ok(()),
+        }
     }
 
     /// What the policy says in plain words, with what that means on this machine.
@@ -468,14 +546,26 @@ fn granted_programs(tool: &Tool, grants: &GrantSet) -> Vec<Program> {
 }
 
 /// Files that the user names as inputs become grants of the user's, where the working directory does not hold them.
-fn named_files(files: &[PathBuf], world: &World) -> Result<Vec<Grant>, RunError> {
-    let mut grants = Vec::new();
-    for file in files.iter().filter(|file| !file.starts_with(&world.working_directory)) {
-        let text = format!("filesystem:read:{}", file.display());
-        let grant = Grant::parse(&text, &GrantSource::User(text.clone())).map_err(|error| {
-            RunError::Unsupported(format!("`{}` can't be given to a tool: {error}", file.display()))
-        })?;
-        grants.extend(grant);
+fn named_files(
+    files: &[PathBuf],
+    user: &UserGrants,
+    world: &World,
+) -> Result<Vec<Grant>, RunError> {
+    let mut grants: Vec<Grant> = Vec::new();
+    let named = files.iter().chain(user.named());
+    for file in named.filter(|file| !file.starts_with(&world.working_directory)) {
+        let shown = file.display();
+        let refused = |reason: &str| {
+            RunError::Unsupported(format!("`{shown}` can't be given to a tool: {reason}"))
+        };
+        let text = format!("filesystem:read:{shown}");
+        // As a permission, such a name would be a pattern for other files.
+        if text.contains(['*', '?', '{', '}']) {
+            return Err(refused("its name contains a wildcard"));
+        }
+        let grant = Grant::parse(&text, &GrantSource::Input(text.clone()))
+            .map_err(|error| refused(&error.to_string()))?;
+        grants.extend(grant.into_iter().filter(|it| !grants.contains(it)).collect::<Vec<_>>());
     }
     Ok(grants)
 }

@@ -1,7 +1,7 @@
 //! Where a run takes place: folders and variables of the machine, looked up once and handed inwards.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -154,6 +154,27 @@ impl World {
         }
         self.working_directory.clone_from(&self.current);
         Ok(self)
+    }
+
+    /// Moves the user to a folder, in which runs then work as well.
+    pub fn stand_in(&mut self, folder: &Path) -> Result<(), WorldError> {
+        let failed = |source| WorldError::Folder { path: folder.to_owned(), source };
+        let real = self.current.join(folder).canonicalize().map_err(failed)?;
+        if !real.is_dir() {
+            return Err(failed(io::ErrorKind::NotADirectory.into()));
+        }
+        let path = self.environment.iter().find(|(name, _)| name == "PATH");
+        let path = path.map_or_else(|| DEFAULT_PATH.into(), |(_, value)| OsString::from(value));
+        let more = program_folders(&path, [&real, &real]);
+        self.program_folders.extend(more);
+        self.working_directory.clone_from(&real);
+        self.current = real;
+        Ok(())
+    }
+
+    /// Whether runs work in the home because the folder that the user is in belongs to no repository.
+    pub fn falls_back_to_home(&self) -> bool {
+        self.working_directory == self.home && self.current != self.home
     }
 
     /// The homes of other users that have to do with a path, as far as they are there.

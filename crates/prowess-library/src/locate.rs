@@ -4,8 +4,8 @@
 //! folder, which may be somebody else's; `./name` always is the path. The order is: the project's store as far as the user
 //! has agreed to it byte for byte, the user's store, the path, the rest of the project's store.
 
-use std::fs::Metadata;
-use std::io;
+use std::fs::{File, Metadata};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use prowess_core::{Problem, ProblemKind, Remedy};
@@ -16,8 +16,9 @@ use prowess_store::places::Scope;
 use prowess_store::reference::NamedReference;
 use prowess_store::source::Pinned;
 
-use crate::file::{SkillFile, is_main_name, main_file, path_problem, shown};
+use crate::file::{SkillFile, is_archive, is_main_name, main_file, path_problem, shown};
 use crate::library::Library;
+use crate::packages::is_bare_repository;
 
 /// A skill that a reference leads to.
 #[derive(Debug)]
@@ -58,6 +59,18 @@ enum FileMeaning {
 /// How many folders a script may lie below its skill.
 const MAX_DEPTH: usize = 16;
 
+/// Where a reference leads.
+#[derive(Debug)]
+pub enum Found {
+    /// To a skill on this machine.
+    Here(Box<Located>),
+    /// Perhaps to one that has to be fetched or unpacked first.
+    Elsewhere {
+        /// Why there is no such skill on this machine; `None` if the reference can't mean one.
+        here: Option<Problem>,
+    },
+}
+
 /// An installed skill that fits a reference.
 struct Candidate {
     scope: Scope,
@@ -68,6 +81,50 @@ struct Candidate {
 }
 
 impl Library {
+    /// Finds the skill that a reference means, if it is on this machine. Archives, repositories, and everything that is
+    /// neither a path nor installed may be [fetched](Library::fetch).
+    pub fn find(&self, reference: &Path) -> Result<Found, Problem> {
+        self.find_as(reference, FileMeaning::Skill)
+    }
+
+    /// Finds the skill that a reference means like [`Self::find`]. It may end with the path of a file of the skill, as in
+    /// [`Self::locate_with_scripts`].
+    pub fn find_with_scripts(&self, reference: &Path) -> Result<Found, Problem> {
+        self.find_as(reference, FileMeaning::SkillOrScript)
+    }
+
+    fn find_as(&self, reference: &Path, meaning: FileMeaning) -> Result<Found, Problem> {
+        if reference.to_str().is_some_and(is_address) {
+            return Ok(Found::Elsewhere { here: None });
+        }
+        let problem = match self.locate_as(reference, meaning) {
+            Ok(located) if located.installed.is_none() && is_archive(&located.file.bytes) => {
+                return Ok(Found::Elsewhere { here: None });
+            }
+            Ok(located) => return Ok(Found::Here(Box::new(located))),
+            Err(problem) => problem,
+        };
+        let metadata = std::fs::metadata(reference);
+        let may_be_elsewhere = match &metadata {
+            Ok(data) => data.is_dir() && is_repository(reference),
+            Err(error) => match error.kind() {
+                // In a folder that is there, a name that is not is a typing error and no repository.
+                io::ErrorKind::NotFound => !is_below_a_folder(reference),
+                _ => false,
+            },
+        };
+        if may_be_elsewhere && problem.kind == ProblemKind::NotFound {
+            return Ok(Found::Elsewhere { here: Some(problem) });
+        }
+        Err(problem)
+    }
+
+    /// The installed skill that wins over a path of the same name, if there is one.
+    pub fn installed_at(&self, path: &Path) -> Option<Located> {
+        path.to_str()?.parse::<NamedReference>().ok().filter(|named| named.namespace.is_none())?;
+        self.locate(path).ok().filter(|located| located.installed.is_some())
+    }
+
     /// Finds the skill that a reference means, and reads its main file.
     pub fn locate(&self, reference: &Path) -> Result<Located, Problem> {
         self.locate_as(reference, FileMeaning::Skill)
@@ -217,6 +274,44 @@ fn located(
         .collect();
     let file = SkillFile::at(&chosen.directory)?;
     Ok(Located { file, tool: chosen.tool, installed: Some(chosen.scope), others })
+}
+
+/// Whether something that is there has to be fetched or unpacked before it can be read: an archive, or a repository
+/// without a working folder.
+pub fn needs_fetch(path: &Path, is_folder: bool) -> bool {
+    if is_folder {
+        return is_bare_repository(path);
+    }
+    let mut start = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(4).read_to_end(&mut start));
+    read.is_ok() && is_archive(&start)
+}
+
+/// Whether a reference is an address and can't be a path.
+fn is_address(text: &str) -> bool {
+    text.contains("://") || text.starts_with("github:") || text.starts_with("git+")
+}
+
+fn is_repository(folder: &Path) -> bool {
+    is_bare_repository(folder) || folder.join(".git").exists()
+}
+
+/// Whether the first part of a path is a folder here, or the path starts with `./`, `../`, `~` or `/`. A repository may be
+/// followed by `#revision`.
+fn is_below_a_folder(reference: &Path) -> bool {
+    let text = reference.to_string_lossy();
+    if let Some((path, _)) = text.split_once('#')
+        && is_repository(Path::new(path))
+    {
+        return false;
+    }
+    if text.starts_with(['.', '/', '~']) {
+        return !text.starts_with("~/");
+    }
+    match text.split_once('/') {
+        Some((first, _)) => Path::new(first).is_dir(),
+        None => false,
+    }
 }
 
 fn path_only(file: SkillFile) -> Located {

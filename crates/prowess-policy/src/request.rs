@@ -32,6 +32,8 @@ pub struct RunRequest {
     pub(crate) in_home: bool,
     pub(crate) folders: Option<RunFolders>,
     pub(crate) files: FileHashes,
+    pub(crate) user_pins: Vec<ProgramPin>,
+    pub(crate) remembers: bool,
 }
 
 /// The skill has no tool of this name.
@@ -90,6 +92,8 @@ impl RunRequest {
             in_home: false,
             folders: None,
             files: FileHashes::new(),
+            user_pins: Vec::new(),
+            remembers: false,
         }
     }
 
@@ -105,6 +109,21 @@ impl RunRequest {
     #[must_use]
     pub fn with_skill_pins(mut self, pins: Vec<ProgramPin>) -> Self {
         self.skill_pins = pins;
+        self
+    }
+
+    /// Sets the images that only the user's own grants bring in. Naming the program was the consent,
+    /// so no approval has to include them.
+    #[must_use]
+    pub fn with_user_pins(mut self, pins: Vec<ProgramPin>) -> Self {
+        self.user_pins = pins;
+        self
+    }
+
+    /// Marks a run whose grants by the user are remembered for the skill.
+    #[must_use]
+    pub fn remembering(mut self) -> Self {
+        self.remembers = true;
         self
     }
 
@@ -143,6 +162,16 @@ impl RunRequest {
     /// The digest of all the skill's files.
     pub fn digest(&self) -> &Digest {
         &self.digest
+    }
+
+    /// The folders, if known.
+    pub fn folders(&self) -> Option<&RunFolders> {
+        self.folders.as_ref()
+    }
+
+    /// The images that only the user's own grants bring in.
+    pub fn user_pins(&self) -> &[ProgramPin] {
+        &self.user_pins
     }
 
     /// The images that the tool's programs resolve to.

@@ -10,11 +10,11 @@
 //! ```
 
 mod annotation;
-mod commands;
 mod names;
 mod nesting;
 #[cfg(test)]
 mod tests;
+mod uses;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -27,7 +27,7 @@ use ruff_python_ast::{Expr, ParameterWithDefault, Stmt, StmtFunctionDef};
 use ruff_python_parser::{ParseError, parse_module};
 use ruff_text_size::{Ranged, TextRange};
 
-pub use commands::{StartedCommand, started_commands};
+pub use uses::{PythonCommand, PythonCommandKind, PythonUses, uses};
 
 use annotation::Use;
 use names::Names;

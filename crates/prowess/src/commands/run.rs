@@ -135,12 +135,18 @@ fn start_prompt(
     skill: &LoadedSkill,
     printer: &mut Printer,
 ) -> Result<Envelope, Error> {
+    if !arguments.options.standing.allow.is_empty() {
+        let message = format!("`--allow` is for tools, and `{}` is a prompt", skill.name);
+        return Err(Error::usage(message).hint("run without `--allow`"));
+    }
     let values = inputs::values(&arguments.inputs, &skill.skill.inputs)?;
     inputs::refuse_unknown(&values, &skill.skill.inputs)?;
     let cancel = CancellationToken::default();
     tool_run::listen_for_signals(&cancel);
+    let world = arguments.options.standing.world(session::world()?)?;
     let request = PromptRequest {
         skill,
+        world: &world,
         values: &values,
         model: arguments.model.as_deref(),
         output: arguments.output.as_deref(),

@@ -22,7 +22,7 @@ use crate::render::wire::{self, Origin};
 use crate::session;
 use crate::skill::check_report;
 use crate::skill::prose_warning;
-use crate::skill::skill_ref::{self, Loaded};
+use crate::skill::skill_ref::{self, Loaded, ReferenceOptions, Tools};
 use crate::terminal::printer::{Channel, Printer, inline, visible_lines};
 use crate::terminal::wrap::wrap;
 
@@ -33,15 +33,23 @@ use crate::terminal::wrap::wrap;
 /// interpreters, other files, and fields that no dialect knows. The text format includes the defaults of what is not
 /// declared, and the body with `--verbose`. The JSON format has stable keys: what
 /// is not declared is null or an empty list.
+///
+/// A skill that is not on this machine is fetched to be read, and nothing is
+/// installed.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
   prowess show examples/git-insights
+  prowess show greet-1.0.0.tar.gz
+  prowess show https://example.com/tools.git#v2:skills/greet
   prowess show examples/git-insights --format json")]
 pub(crate) struct Arguments {
-    /// A skill's folder or file, or the name of an installed skill; `-` is standard
-    /// input
+    /// A skill's folder, file or archive, the name of an installed skill, or anything
+    /// that `prowess install` takes; `-` is standard input
+    #[arg(value_name = "SKILL")]
     path: PathBuf,
+    #[command(flatten)]
+    reference: ReferenceOptions,
     #[command(flatten)]
     dialect: DialectOption,
     /// The output format
@@ -86,7 +94,8 @@ fn nothing_to_show(
 }
 
 fn show(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let loaded = skill_ref::load(&arguments.path, printer)?;
+    let (loaded, _) =
+        skill_ref::read_reference(&arguments.path, Tools::NotNamed, &arguments.reference, printer)?;
     session::library()?.require_unchanged(&loaded)?;
     if loaded.form == Form::Yaml {
         return Ok(show_manifest(&loaded, arguments, printer));

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use clap::Args;
 use prowess_core::{Envelope, Event, Remedy, RunOutcome, wire};
 use prowess_engine::{
-    ARGUMENTS, Call, CancellationToken, Consent, Engine, World, approve, prepare,
+    ARGUMENTS, Call, CancellationToken, Consent, Engine, PathValues, World, approve,
+    prepare_for_user, resolve_paths,
 };
 use prowess_format::skill::{Tool, ToolKind};
 use prowess_policy::Mode;
@@ -15,6 +16,7 @@ use crate::commands::Outcome;
 use crate::error::{Error, ErrorKind};
 use crate::render::problem_text::hints;
 use crate::render::run_events::{EventPrinter, Format};
+use crate::run::standing::{self, StandingOptions};
 use crate::run::tool_run;
 use crate::terminal::approval_prompt::TerminalApprover;
 use crate::terminal::printer::Printer;
@@ -34,6 +36,13 @@ pub(crate) struct RunOptions {
     /// repeated.
     #[arg(long, value_name = "NAME=HOST")]
     pub(crate) credential: Vec<String>,
+    #[command(flatten)]
+    pub(crate) standing: StandingOptions,
+    /// Remember what `--allow` grants for this skill, until one of its files changes
+    ///
+    /// `prowess approvals` lists and revokes it.
+    #[arg(long, requires = "allow")]
+    pub(crate) remember: bool,
     /// Approve everything that can be approved in advance, for this run only
     #[arg(short, long)]
     pub(crate) yes: bool,
@@ -90,12 +99,20 @@ pub(crate) fn start(
     world: Arc<World>,
     printer: &mut Printer,
 ) -> Result<Envelope, NotRun> {
+    let world = options.standing.world(world)?;
     let mut world = tool_run::world_for(&call.tool, world)?;
     for binding in &options.credential {
         world.bind_credential(binding).map_err(prowess_engine::RunError::from)?;
     }
     let world = Arc::new(world);
-    let prepared = prepare(call, &world)?;
+    let mut user = options.standing.grants(&world)?;
+    if options.remember {
+        user = user.remembered_for_skill();
+    }
+    let PathValues { values, outside } = resolve_paths(&call.tool, call.values, &world);
+    let call = Call { values, ..call };
+    standing::hint_at_home(&world, printer);
+    let prepared = prepare_for_user(call, user.reading(outside), &world)?;
     for (parameter, value) in prepared.option_like() {
         printer.warning(&format!(
             "the value of `{parameter}` is `{value}`, which the program may take for an option"

@@ -3,4 +3,5 @@
 pub(crate) mod call_run;
 pub(crate) mod inputs;
 pub(crate) mod prompt_run;
+pub(crate) mod standing;
 pub(crate) mod tool_run;

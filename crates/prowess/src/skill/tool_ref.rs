@@ -8,31 +8,39 @@ use prowess_format::skill::{Skill, SkillKind, Tool};
 use prowess_format::text::closest;
 
 use crate::error::Error;
-use crate::skill::skill_ref::{self, Loaded, Tools};
+use crate::skill::skill_ref::{self, Loaded, ReferenceOptions, Tools};
 use crate::terminal::printer::Printer;
-
-/// Loads a skill, and returns the name of the tool if there is one.
-pub(crate) fn load_with_tool(
-    path: &Path,
-    printer: &mut Printer,
-) -> Result<(Loaded, Option<String>), Error> {
-    load_with(path, Tools::MayBeNamed, printer)
-}
 
 /// Loads a skill, and returns the name of the tool or the path of the script if there is one.
 pub(crate) fn load_with_script(
     path: &Path,
     printer: &mut Printer,
 ) -> Result<(Loaded, Option<String>), Error> {
-    load_with(path, Tools::OrScripts, printer)
+    without_manifest(skill_ref::locate(path, Tools::OrScripts, printer)?)
 }
 
-fn load_with(
+/// Loads a skill like [`load_with_script`], and fetches one that is not on this machine.
+pub(crate) fn read_with_script(
     path: &Path,
-    tools: Tools,
+    options: &ReferenceOptions,
     printer: &mut Printer,
 ) -> Result<(Loaded, Option<String>), Error> {
-    let (loaded, tool) = skill_ref::locate(path, tools, printer)?;
+    without_manifest(skill_ref::read_reference(path, Tools::OrScripts, options, printer)?)
+}
+
+/// Loads a skill, fetches one that is not on this machine, and returns the name of the tool if there is one.
+pub(crate) fn read_with_tool(
+    path: &Path,
+    options: &ReferenceOptions,
+    printer: &mut Printer,
+) -> Result<(Loaded, Option<String>), Error> {
+    without_manifest(skill_ref::read_reference(path, Tools::MayBeNamed, options, printer)?)
+}
+
+/// Refuses the manifest of an agent, which is no skill.
+fn without_manifest(
+    (loaded, tool): (Loaded, Option<String>),
+) -> Result<(Loaded, Option<String>), Error> {
     skill_ref::refuse_manifest(&loaded)?;
     Ok((loaded, tool))
 }

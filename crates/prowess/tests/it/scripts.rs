@@ -5,6 +5,7 @@
 use std::os::unix::fs::symlink;
 
 use prowess_testkit::Scene;
+use prowess_testkit::archives::{zip, zipped};
 use serde_json::{Value, json};
 
 use crate::scene;
@@ -419,5 +420,30 @@ fn inline_packages_that_cannot_be_used_are_refused() {
         let (code, envelope) = run(&scene, script, &[]);
         let error = envelope["error"].as_str().unwrap_or_default();
         assert!(code == 125 && error.contains(reason), "{script}: {envelope}");
+    }
+}
+
+#[test]
+fn inline_packages_are_installed_for_the_script() {
+    let text = "#!/usr/bin/env -S uv run --script\n# /// script\n# dependencies = [\"tinypkg>=1\"]\n# ///\n\
+        import neighbour, tinypkg\nprint(tinypkg.VALUE + neighbour.VALUE)\n";
+    let about = "Metadata-Version: 2.1\nName: tinypkg\nVersion: 1.0\n";
+    let wheel = "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n";
+    let record = "tinypkg.py,,\ntinypkg-1.0.dist-info/METADATA,,\ntinypkg-1.0.dist-info/WHEEL,,\ntinypkg-1.0.dist-info/RECORD,,\n";
+    let archive = zip(&[
+        zipped("tinypkg.py", b"VALUE = 40\n"),
+        zipped("tinypkg-1.0.dist-info/METADATA", about.as_bytes()),
+        zipped("tinypkg-1.0.dist-info/WHEEL", wheel.as_bytes()),
+        zipped("tinypkg-1.0.dist-info/RECORD", record.as_bytes()),
+    ]);
+    let scene = forms("")
+        .file("wheels/tinypkg-1.0-py3-none-any.whl", archive)
+        .file("skills/forms/scripts/neighbour.py", "VALUE = 2\n")
+        .file("skills/forms/scripts/main.py", text);
+    let wheels = scene.path().join("wheels").display().to_string();
+    let scene = scene.variable("PIP_NO_INDEX", "1").variable("PIP_FIND_LINKS", &wheels);
+    for run in ["first", "second"] {
+        let (code, envelope) = self::run(&scene, "scripts/main.py", &[]);
+        assert_eq!((code, &envelope["output"]), (0, &json!("42\n")), "{run}: {envelope}");
     }
 }
