@@ -123,9 +123,8 @@ pub(crate) fn sentences(tool: &str, missing: &[MissingProgram], allowed: &Progra
         let here = pick(true, is_started);
         if !here.is_empty() && *allowed != Programs::Any {
             told.push(format!(
-                "`{tool}` {verb} {}, which the sandbox does not provide; declare {}, as in `permissions: [\"shell:execute:{}\"]`",
+                "`{tool}` {verb} {}, which the sandbox does not provide; declare or grant `shell:execute:{}`",
                 joined(&here),
-                if here.len() == 1 { "it" } else { "them" },
                 here.join(",")
             ));
         }
@@ -279,9 +278,9 @@ mod tests {
         assert_eq!(
             sentences("x.sh", &missing, &some),
             [
-                "`x.sh` calls `curl` and `git`, which the sandbox does not provide; declare them, as in `permissions: [\"shell:execute:curl,git\"]`",
+                "`x.sh` calls `curl` and `git`, which the sandbox does not provide; declare or grant `shell:execute:curl,git`",
                 "`x.sh` calls `frobnicate`, which is not on this machine",
-                "`x.sh` looks for `jq`, which the sandbox does not provide; declare it, as in `permissions: [\"shell:execute:jq\"]`",
+                "`x.sh` looks for `jq`, which the sandbox does not provide; declare or grant `shell:execute:jq`",
             ]
         );
         assert_eq!(

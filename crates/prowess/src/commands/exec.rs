@@ -78,19 +78,25 @@ fn start(arguments: &Arguments, printer: &mut Printer) -> Result<Envelope, NotRu
     let mut values = Map::new();
     values.insert(ARGUMENTS.to_owned(), rest.into());
     if tool.kind == ToolKind::CommandLine {
-        mention_files_of_skill(rest, &skill, printer);
+        let place = arguments.options.standing.cwd.as_deref().unwrap_or(Path::new("."));
+        mention_files_of_skill(rest, place, &skill, printer);
     }
     let call = Call { skill, tool, values, mode: arguments.options.mode };
     call_run::start(call, &arguments.options, session::world()?, printer)
 }
 
 /// Instructions name files relative to the skill, and the command works in the current folder.
-fn mention_files_of_skill(arguments: &[String], skill: &LoadedSkill, printer: &mut Printer) {
+fn mention_files_of_skill(
+    arguments: &[String],
+    place: &Path,
+    skill: &LoadedSkill,
+    printer: &mut Printer,
+) {
     let Some(folder) = &skill.directory else { return };
     let is_meant = |argument: &&String| {
         let path = Path::new(argument.as_str());
         let is_plain = path.is_relative() && !argument.is_empty() && !argument.starts_with('-');
-        is_plain && !path.exists() && folder.join(path).is_file()
+        is_plain && !place.join(path).exists() && folder.join(path).is_file()
     };
     for argument in arguments.iter().filter(is_meant) {
         printer.note(&format!(

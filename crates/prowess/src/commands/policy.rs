@@ -114,8 +114,10 @@ fn decide(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error
         FileApprovals::of(&world.state).load().map_err(|error| Error::failed(error.to_string()))?;
     let records = tool_policies(&skill.skill, &skill.name);
     let mut decided = Vec::new();
+    let mut falls_back = false;
     for tool in tools {
         let world = tool_run::world_for(&tool, Arc::clone(&world))?;
+        falls_back |= world.falls_back_to_home();
         let examined = examine_for_user(&skill, &tool, arguments.mode, &user, &world, &approvals)
             .map_err(|error| Error::failed(error.to_string()))?;
         decided.push((tool, examined));
@@ -127,7 +129,9 @@ fn decide(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error
             let instructions = capabilities.iter().map(|found| instructions(found, width));
             let pages: Vec<String> = pages.chain(instructions).collect();
             printer.report(&pages.join("\n"));
-            standing::hint_at_home(&world, printer);
+            if falls_back {
+                printer.hint(&standing::home_hint());
+            }
         }
         Format::Json => {
             let tools: Vec<Value> = decided

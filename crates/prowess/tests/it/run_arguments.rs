@@ -121,7 +121,7 @@ fn every_program_that_is_missing_is_named() {
         "{envelope}"
     );
     assert_eq!(
-        envelope["hints"][1],
+        envelope["hints"][2],
         "it calls `prowess-nowhere`, which is not on PATH: install it, and declare it"
     );
 }

@@ -87,7 +87,8 @@ fn only_a_missing_program_is_called_one() {
     let hints = |tool: &str| envelope(&scene, tool, "{}")["hints"].clone();
     assert_eq!(hints("fails"), Value::Null);
     let declare = "it calls `perl`, which the sandbox does not provide; declare it, as in `permissions: [\"shell:execute:perl\"]`";
-    assert_eq!(hints("sorts"), json!([declare]));
+    let grant = "`--allow shell:execute:perl` grants it for this run";
+    assert_eq!(hints("sorts"), json!([declare, grant]));
     assert!(hints("ends")[0].as_str().is_some_and(|hint| hint.starts_with("it may have called")));
     assert_snapshot!(scene.run("run ../skills/probe/sorts --yes"));
 }

@@ -144,7 +144,7 @@ fn all_missing_programs_are_told_at_once_even_if_the_script_succeeds() {
     assert_eq!((code, &envelope["success"]), (0, &json!(true)), "{envelope}");
     assert_eq!(
         warnings(&envelope),
-        "`scripts/all.sh` calls `git`, `curl` and `perl`, which the sandbox does not provide; declare them, as in `permissions: [\"shell:execute:git,curl,perl\"]`\n\
+        "`scripts/all.sh` calls `git`, `curl` and `perl`, which the sandbox does not provide; declare or grant `shell:execute:git,curl,perl`\n\
          `scripts/all.sh` calls `frobnicate`, which is not on this machine\n\
          it looked for `node`, which the sandbox does not provide"
     );
@@ -162,7 +162,7 @@ fn programs_that_a_python_script_starts_are_told_too() {
     let scene = forms("").file("skills/forms/scripts/a.py", text);
     let (code, envelope) = run(&scene, "scripts/a.py", &[]);
     assert_eq!((code, &envelope["output"]), (0, &json!("42\n\n")), "{envelope}");
-    let told = "`scripts/a.py` calls `git` and `curl`, which the sandbox does not provide; declare them, as in `permissions: [\"shell:execute:git,curl\"]`";
+    let told = "`scripts/a.py` calls `git` and `curl`, which the sandbox does not provide; declare or grant `shell:execute:git,curl`";
     assert_eq!(warnings(&envelope), told);
     let policy = scene.stdout("policy ../../skills/forms/scripts/a.py");
     assert!(policy.contains(told), "{policy}");
