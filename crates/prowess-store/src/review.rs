@@ -352,6 +352,14 @@ impl Review {
         }
     }
 
+    /// Whether the user is asked about something that the skill can make an agent do.
+    pub fn asks_about_capabilities(&self) -> bool {
+        let is_capability = |question: &Question| {
+            matches!(question, Question::Capability(_) | Question::ChangedScript(_))
+        };
+        self.questions.iter().any(is_capability)
+    }
+
     /// Whether nobody needs to be asked and nothing is refused.
     pub fn is_clear(&self) -> bool {
         self.refusals.is_empty() && self.questions.is_empty()

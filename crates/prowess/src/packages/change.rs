@@ -92,8 +92,18 @@ impl Deciding<'_> {
         match confirm("Install it? [y]es / [N]o: ", self.printer) {
             Some(true) => Ok(Decision::ApplyAsShown),
             Some(false) => Err(Error::refused("nothing was installed, because you did not agree")),
-            None => Err(Error::refused("confirmation is needed, but this is not a terminal")
-                .hint("read the questions with `--dry-run` and the texts with `--diff`, then agree with `--yes`")),
+            None => {
+                let error = Error::refused("confirmation is needed, but this is not a terminal")
+                    .hint("read the questions with `--dry-run`, then agree with `--yes`");
+                let differs = change.plan.steps.iter().any(|step| {
+                    step.difference.as_ref().is_some_and(|difference| !difference.files.is_empty())
+                });
+                Err(if differs && !self.options.diff {
+                    error.hint("`--diff` prints how the texts differ from what is installed")
+                } else {
+                    error
+                })
+            }
         }
     }
 
