@@ -246,7 +246,7 @@ fn texts_are_bounded_visible_and_never_the_same_by_accident() {
 fn what_is_too_much_still_counts() {
     let script = |from: usize| {
         (from..from + MAX_CAPABILITIES + 10)
-            .map(|number| format!("curl https://h{number}.example\n"))
+            .map(|number| format!("curl http://h{number}.x\n"))
             .collect::<String>()
     };
     let rest = |text: &str| {
@@ -305,4 +305,22 @@ fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
     }
     files.truncate(2_000);
     files
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test may look at the clock")]
+fn texts_that_are_made_to_be_slow_are_read_in_time() {
+    let repeated = |piece: &str, bytes: usize| piece.repeat(bytes / piece.len());
+    for piece in ["`pip install a` ", "!`a` ", "```sh\na\n```\n", "`", "$A", "hooks:\n", "[", "- "]
+    {
+        for path in ["SKILL.md", "a.md", "a.sh", "a.py", "a.js", "package.json"] {
+            let bytes = if path == "a.sh" { MAX_SHELL_BYTES } else { MAX_FILE_BYTES };
+            let text = repeated(piece, bytes);
+            let started = std::time::Instant::now();
+            let files = [SkillFile { path, bytes: text.as_bytes(), is_executable: false }];
+            assert!(of_files(files).len() <= MAX_CAPABILITIES + 1);
+            let seconds = started.elapsed().as_secs();
+            assert!(seconds < 60, "{seconds} seconds for {path} of {piece:?}");
+        }
+    }
 }
