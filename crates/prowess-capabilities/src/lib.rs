@@ -25,7 +25,7 @@ mod utilities;
 mod variables;
 
 use std::collections::{BTreeSet, HashSet};
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use prowess_format::text::visible_line;
 use sha2::{Digest as _, Sha256};
@@ -309,5 +309,8 @@ fn canonical(text: &str) -> String {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }

@@ -210,10 +210,9 @@ fn settings_beside_the_text() {
 fn files_that_can_not_be_read_are_listed_by_what_they_are() {
     let of = |path, bytes, is_executable| {
         let found = of_files([SkillFile { path, bytes, is_executable }]);
-        found
-            .iter()
-            .map(|one| format!("{one} [{}]", one.note.as_deref().unwrap_or_default()))
-            .collect::<String>()
+        let shown =
+            found.iter().map(|one| format!("{one} [{}]", one.note.as_deref().unwrap_or_default()));
+        shown.collect::<Vec<String>>().concat()
     };
     assert_eq!(of("bin/x", b"\x7fELF\0", false), "script bin/x (native program) [not read]");
     assert_eq!(of("x.zip", b"PK\x03\x04\0", false), "script x.zip (archive) [not read]");
@@ -247,7 +246,8 @@ fn what_is_too_much_still_counts() {
     let script = |from: usize| {
         (from..from + MAX_CAPABILITIES + 10)
             .map(|number| format!("curl http://h{number}.x\n"))
-            .collect::<String>()
+            .collect::<Vec<String>>()
+            .concat()
     };
     let rest = |text: &str| {
         let file = SkillFile { path: "x.sh", bytes: text.as_bytes(), is_executable: false };
@@ -262,49 +262,21 @@ fn what_is_too_much_still_counts() {
 
 #[test]
 fn the_corpus_is_read_without_panic_and_within_bounds() {
-    let Some(corpus) = prowess_testkit::corpus() else {
-        eprintln!("skipped: the corpus is not here");
-        return;
-    };
-    let (mut skills, mut with_some) = (0, 0);
-    for folder in walk(&corpus) {
-        let Ok(bytes) = std::fs::read(&folder) else { continue };
+    let Some(corpus) = prowess_testkit::corpus() else { return };
+    let files = prowess_testkit::files_below(&corpus, &|_| true);
+    let mut with_some = 0;
+    for file in &files {
+        let bytes = prowess_testkit::bytes(file);
         let found = of_files([SkillFile { path: "SKILL.md", bytes: &bytes, is_executable: false }]);
-        skills += 1;
         with_some += usize::from(!found.is_empty());
         assert!(found.len() <= MAX_CAPABILITIES + 1);
         for one in &found {
             assert!(one.text.chars().count() <= MAX_TEXT_CHARACTERS + 60, "{one}");
-            assert!(!one.text.chars().any(|it| it.is_control()), "{one:?}");
+            assert!(!one.text.chars().any(char::is_control), "{one:?}");
             assert!(one.line >= 1);
         }
     }
-    assert!(skills > 100 && with_some > skills / 10, "{with_some} of {skills}");
-    eprintln!("{with_some} of {skills} skills have capabilities");
-}
-
-/// The files of the corpus; the first two thousand are enough for a test of every day.
-#[expect(clippy::disallowed_methods, reason = "the corpus is on disk, and only this test reads it")]
-fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
-    let mut files = Vec::new();
-    let mut open = vec![folder.to_owned()];
-    while let Some(next) = open.pop() {
-        let Ok(entries) = std::fs::read_dir(&next) else { continue };
-        let mut entries: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
-        entries.sort();
-        for path in entries {
-            if path.is_dir() {
-                open.push(path);
-            } else {
-                files.push(path);
-            }
-        }
-        if files.len() >= 2_000 {
-            break;
-        }
-    }
-    files.truncate(2_000);
-    files
+    assert!(files.len() > 100 && with_some > files.len() / 10, "{with_some} of {}", files.len());
 }
 
 #[test]
@@ -314,7 +286,7 @@ fn texts_that_are_made_to_be_slow_are_read_in_time() {
     for piece in ["`pip install a` ", "!`a` ", "```sh\na\n```\n", "`", "$A", "hooks:\n", "[", "- "]
     {
         for path in ["SKILL.md", "a.md", "a.sh", "a.py", "a.js", "package.json"] {
-            let bytes = if path == "a.sh" { MAX_SHELL_BYTES } else { MAX_FILE_BYTES };
+            let bytes = if path == "a.sh" { MAX_SHELL_BYTES / 2 } else { MAX_FILE_BYTES / 4 };
             let text = repeated(piece, bytes);
             let started = std::time::Instant::now();
             let files = [SkillFile { path, bytes: text.as_bytes(), is_executable: false }];

@@ -31,8 +31,9 @@ use crate::terminal::wrap::wrap;
 /// Show what is known about a skill that is installed or in an agent's folder
 ///
 /// Every copy is shown, the one that counts first: what it is for, who signed it,
-/// where it came from, what it may do, what it needs and what needs it, which
-/// agents find it, and whether its files are still those that were installed.
+/// where it came from, what it may do, what it can make an agent do, what it needs
+/// and what needs it, which agents find it, and whether its files are still those
+/// that were installed.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
