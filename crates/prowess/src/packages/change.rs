@@ -17,6 +17,7 @@ use crate::terminal::printer::{Channel, Printer, inline, visible_lines};
 
 /// How a change is carried out.
 #[derive(Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct ChangeOptions {
     /// Show it, and write nothing.
     pub(crate) dry_run: bool,
