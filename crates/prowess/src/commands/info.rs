@@ -36,9 +36,9 @@ use crate::terminal::wrap::wrap;
 ///
 /// Every copy that is installed or in an agent's folder is shown, the one that
 /// counts first: what it is for, who signed it, where it came from, what it may do,
-/// what it needs and what needs it, which agents find it, and whether its files are
-/// still those that were installed. A path, or anything else that `prowess install`
-/// takes, is read without being installed.
+/// what it can make an agent do, what it needs and what needs it, which agents find
+/// it, and whether its files are still those that were installed. A path, or
+/// anything else that `prowess install` takes, is read without being installed.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:

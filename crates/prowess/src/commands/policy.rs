@@ -30,8 +30,9 @@ use crate::terminal::wrap::wrap;
 /// the tool runs, how far it is trusted, its working directory, what it may and
 /// may not do, what you would be asked, and its limits. Missing programs and
 /// scripts are reported as `prowess run` reports them. Nothing runs. Without
-/// `/TOOL` every tool of the skill is explained. A skill that is not on this
-/// machine is fetched to be read, and nothing is installed.
+/// `/TOOL` every tool of the skill is explained, and then what its text, hooks and
+/// scripts can make an agent do. A skill that is not on this machine is fetched to
+/// be read, and nothing is installed.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:

@@ -41,6 +41,7 @@ mod real_model;
 mod reference;
 mod removing;
 mod render;
+mod reviewing;
 mod run;
 mod run_approvals;
 mod run_arguments;
