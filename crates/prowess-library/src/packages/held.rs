@@ -170,8 +170,7 @@ impl PackageManager {
             if let Some(key) = name
                 && !is_judged(&verdict.path, attestation)
             {
-                let notice = format!("the signature `{}` ", verdict.path);
-                attestation.warnings.retain(|warning| !warning.starts_with(&notice));
+                forget_warnings(attestation, &verdict.path);
                 verdicts.push((verdict, key.name.to_string()));
             }
         }
@@ -180,7 +179,16 @@ impl PackageManager {
             .into_iter()
             .filter(|refusal| !is_judged(&refusal.path, attestation))
             .collect();
+        for refusal in &refused {
+            forget_warnings(attestation, &refusal.path);
+        }
         attestation.refused.extend(refused);
         Ok(verdicts)
     }
+}
+
+/// Removes what was said about a signature whose key turned out to be known.
+fn forget_warnings(attestation: &mut Attestation, path: &str) {
+    let start = format!("the signature `{path}` ");
+    attestation.warnings.retain(|warning| !warning.starts_with(&start));
 }

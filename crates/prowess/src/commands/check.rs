@@ -6,7 +6,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, ValueEnum};
 use prowess_format::client::{self, Client};
 use prowess_format::diagnostic::Severity;
-use prowess_library::{FetchedSkill, Found, SkillChoice, needs_fetch};
+use prowess_library::{FetchedSkill, Found, SkillChoice, needs_fetch, path_problem};
+use prowess_store::source::Pinned;
 
 use super::Outcome;
 use crate::cli::DialectOption;
@@ -46,7 +47,6 @@ Examples:
   prowess check --fix examples/pr-review/SKILL.md
   prowess check --for claude-code,codex examples/commit-messages
   prowess check --format github .
-  prowess check owner/repository
   find . -name SKILL.md -print0 | prowess check --files-from -")]
 pub(crate) struct Arguments {
     /// Files and folders to check, or anything that `prowess install` takes; `-` is
@@ -221,6 +221,9 @@ fn target(path: &Path, arguments: &Arguments, printer: &mut Printer) -> Result<T
         }
         Ok(_) => Found::Elsewhere { here: None },
         Err(source) => match skill_ref::find(path, &arguments.reference) {
+            Ok(Found::Elsewhere { here: Some(_) }) => {
+                Found::Elsewhere { here: Some(path_problem("read", path, &source)) }
+            }
             Ok(found) => found,
             Err(_) => return Err(Error::io("read", path, &source)),
         },
@@ -231,8 +234,12 @@ fn target(path: &Path, arguments: &Arguments, printer: &mut Printer) -> Result<T
     let problem = match here {
         Found::Here(located) => {
             if arguments.fix {
-                return Err(fixed("an installed skill")
-                    .hint(format!("`./{}` is the folder here", path.display())));
+                let error = fixed("an installed skill");
+                return Err(if path.exists() {
+                    error.hint(format!("`./{}` is the path here", path.display()))
+                } else {
+                    error.hint("change the skill where it comes from, and install it again")
+                });
             }
             skill_ref::note_others(path, &located, printer)?;
             return Ok(Target::Path { path: located.file.place().to_owned(), is_folder: true });
@@ -246,7 +253,8 @@ fn target(path: &Path, arguments: &Arguments, printer: &mut Printer) -> Result<T
         });
     }
     let choice = arguments.reference.choice(SkillChoice::All);
-    let fetched = skill_ref::fetch(path, &choice, problem, &arguments.reference, printer)?;
+    let reference = if path.exists() { skill_ref::as_path(path) } else { path.to_owned() };
+    let fetched = skill_ref::fetch(&reference, &choice, problem, &arguments.reference, printer)?;
     for skill in &fetched.skills {
         skill_ref::announce(skill, printer);
     }
@@ -257,7 +265,11 @@ fn target(path: &Path, arguments: &Arguments, printer: &mut Printer) -> Result<T
 fn name_sources(walked: &mut Walked, fetched: &[FetchedSkill]) {
     for skill in fetched.iter().filter(|skill| skill.temporary().is_some()) {
         let folder = skill.directory.display().to_string();
-        let place = skill.pinned.to_string();
+        let place = match &skill.pinned {
+            // The address of a registry says nothing about the skill.
+            Pinned::Registry { .. } => skill.reference.clone(),
+            pinned => pinned.to_string(),
+        };
         let place = place.trim_end_matches('/');
         for report in &mut walked.reports {
             if let Some(rest) = report.path.strip_prefix(&folder) {

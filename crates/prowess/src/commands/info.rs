@@ -1,5 +1,6 @@
 //! `prowess info`: what is known about a skill that is here, or that could be installed.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -74,7 +75,8 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     if copies.is_empty() {
         return not_installed(arguments, &inventory, printer);
     }
-    if Path::new(&arguments.name).exists() {
+    let is_installed = copies.iter().any(|found| inventory.locked(found).is_some());
+    if is_installed && Path::new(&arguments.name).exists() {
         let name = inline(&arguments.name);
         printer
             .note(&format!("`{name}` is the installed skill; there is also a path (`./{name}`)"));
@@ -151,7 +153,8 @@ struct ReadCopy<'c> {
 
 impl ReadCopy<'_> {
     fn permissions(&self) -> Vec<String> {
-        self.metadata.grants.grants().iter().map(ToString::to_string).collect()
+        let grants = self.metadata.grants.grants().iter().map(ToString::to_string);
+        grants.collect::<BTreeSet<String>>().into_iter().collect()
     }
 
     fn bytes(&self) -> Option<(usize, usize)> {

@@ -31,7 +31,6 @@ use crate::terminal::wrap::wrap;
 #[command(after_long_help = "\
 Examples:
   prowess policy examples/git-insights
-  prowess policy owner/repository --skill greet
   prowess policy examples/git-insights/recent_changes --format json")]
 pub(crate) struct Arguments {
     /// A skill's folder or file, or the name of an installed skill, with `/TOOL` for
@@ -91,8 +90,15 @@ fn decide(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error
     let records = tool_policies(&skill.skill, &skill.name);
     let mut decided = Vec::new();
     for tool in tools {
-        let examined = examine(&skill, tool, arguments.mode, &world, &approvals)
+        let mut examined = examine(&skill, tool, arguments.mode, &world, &approvals)
             .map_err(|error| Error::failed(error.to_string()))?;
+        // The folder that a skill was fetched into is gone before anybody can look into it.
+        if let (Some(_), Some(directory)) = (&loaded.temporary, &loaded.directory) {
+            let directory = directory.display().to_string();
+            for line in &mut examined.lines {
+                line.text = line.text.replace(&directory, &loaded.shown);
+            }
+        }
         decided.push((tool, examined));
     }
     match arguments.format {
