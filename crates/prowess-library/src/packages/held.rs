@@ -3,9 +3,12 @@
 use std::collections::BTreeSet;
 
 use prowess_core::{Problem, ProblemKind};
+use prowess_package::digest::Sha256Digest;
+use prowess_package::name::SkillName;
+use prowess_package::path::PackagePath;
 use prowess_package::tree::Tree;
 use prowess_store::install::{contents_of, signatures_of};
-use prowess_store::metadata::read_metadata;
+use prowess_store::metadata::{MetadataError, read_metadata};
 use prowess_store::source::Pinned;
 use prowess_trust::{
     Attestation, Contents, KeyFolder, Material, Refusal, Role, Scheme, Signature, Standing,
@@ -80,15 +83,17 @@ impl PackageManager {
     ) -> Result<HeldSkill, Problem> {
         let hashes = tree.hashes();
         let signatures = signatures_of(tree);
-        let metadata = read_metadata(tree, known_as, None);
+        // A name that can't be installed does not keep a skill from being read.
+        let metadata = read_metadata(tree, known_as, None).or_else(|error| match error {
+            MetadataError::Name(_) => read_metadata(tree, known_as, Some(&placeholder())),
+            other => Err(other),
+        });
         let contents = match &metadata {
             Ok(metadata) => contents_of(metadata, &hashes, pinned.namespace()),
-            // A skill that can't be installed can still be read. What its signatures say about its name is compared
-            // with what its source calls it.
+            // Nothing says what it is called, so its signatures can only be about what its source calls it.
             Err(_) => {
                 let mut contents = Contents::new(known_as, "0.0.0");
-                let digest = |(path, hash): (&prowess_package::path::PackagePath, _)| {
-                    let hash: &prowess_package::digest::Sha256Digest = hash;
+                let digest = |(path, hash): (&PackagePath, &Sha256Digest)| {
                     (path.as_str().to_owned(), *hash.as_bytes())
                 };
                 contents.files = hashes.iter().map(digest).collect();
@@ -185,6 +190,11 @@ impl PackageManager {
         attestation.refused.extend(refused);
         Ok(verdicts)
     }
+}
+
+/// The name of a skill whose own can't be installed, which nobody sees.
+fn placeholder() -> SkillName {
+    "skill".parse().expect("it is a name")
 }
 
 /// Removes what was said about a signature whose key turned out to be known.

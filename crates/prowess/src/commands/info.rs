@@ -167,13 +167,13 @@ impl ReadCopy<'_> {
         let held = &self.skill.held;
         let mut page = String::new();
         let version = held.version.as_ref().map(|version| format!(" {}", inline(version)));
-        let head = format!(
+        let title = format!(
             "{}{}, {}",
             inline(&held.name),
             version.unwrap_or_default(),
             held.attestation.tier.as_str()
         );
-        let _ = writeln!(page, "{}", wrap(&head, 2, width));
+        let _ = writeln!(page, "{}", wrap(&title, 2, width));
         if let Some(description) = &self.metadata.skill.description {
             let text = format!("  {}", inline(description.as_str()));
             let _ = writeln!(page, "{}", wrap(&text, 2, width));

@@ -89,7 +89,7 @@ fn read(scene: &Scene, reference: &str) -> String {
         match verb {
             "policy" => assert!(said.contains("it was downloaded"), "{words}: {said}"),
             "info" => assert!(said.contains("not installed"), "{words}: {said}"),
-            _ => pages.push_str(&format!("$ {verb}\n{}\n", steady(&said))),
+            _ => pages.push_str(&["$ ", verb, "\n", &steady(&said), "\n"].concat()),
         }
     }
     let words = format!("render {reference} --format json");
