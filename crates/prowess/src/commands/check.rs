@@ -6,7 +6,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, ValueEnum};
 use prowess_format::client::{self, Client};
 use prowess_format::diagnostic::Severity;
-use prowess_library::{FetchedSkill, Found, SkillChoice, needs_fetch, path_problem};
+use prowess_library::{FetchedSkill, Found, Located, SkillChoice, needs_fetch, path_problem};
+use prowess_package::name::SkillName;
 use prowess_store::source::Pinned;
 
 use super::Outcome;
@@ -206,12 +207,13 @@ enum Target {
 }
 
 fn target(path: &Path, arguments: &Arguments, printer: &mut Printer) -> Result<Target, Error> {
-    let library = session::library()?;
     let is_chosen = arguments.reference.skill.is_some();
+    let is_main_file =
+        path.file_name().and_then(|name| name.to_str()).is_some_and(skill_ref::is_main_name);
     let here = match std::fs::metadata(path) {
-        Ok(metadata) if !is_chosen && !needs_fetch(path, metadata.is_dir()) => {
+        Ok(metadata) if !is_chosen && (is_main_file || !needs_fetch(path, metadata.is_dir())) => {
             // Installed skills win over folders of the same name, as for every other verb.
-            match library.installed_at(path) {
+            match installed_instead_of(path) {
                 Some(located) => Found::Here(Box::new(located)),
                 None => {
                     let is_folder = metadata.is_dir();
@@ -259,6 +261,13 @@ fn target(path: &Path, arguments: &Arguments, printer: &mut Printer) -> Result<T
         skill_ref::announce(skill, printer);
     }
     Ok(Target::Fetched(fetched.skills))
+}
+
+/// The installed skill of a name, if a path has that name and nothing more.
+fn installed_instead_of(path: &Path) -> Option<Located> {
+    // Most paths are no names, and need not wait for the library.
+    path.to_str().filter(|text| text.parse::<SkillName>().is_ok())?;
+    session::library().ok()?.installed_at(path)
 }
 
 /// Replaces temporary folders in reports by where the skills come from.

@@ -122,7 +122,7 @@ fn not_installed(
         Ok(Found::Here(_)) => (PathBuf::from(word), Some(unknown)),
         Ok(Found::Elsewhere { here }) if is_name => (PathBuf::from(word), here.map(|_| unknown)),
         Ok(Found::Elsewhere { here }) => (PathBuf::from(word), here),
-        Err(_) if is_name => return Err(unknown.into()),
+        Err(_) if is_name && !word.exists() => return Err(unknown.into()),
         Err(error) => return Err(error),
     };
     let choice = arguments.reference.choice(SkillChoice::OnlyOne);
