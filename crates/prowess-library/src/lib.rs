@@ -9,15 +9,18 @@
 //! terminal and prints nothing; failures are [`prowess_core::Problem`]s.
 
 mod cache;
+mod capabilities;
 mod fetch;
 mod file;
 mod folders;
 mod installed;
 mod library;
 mod locate;
+pub mod migration;
 mod models;
 pub mod packages;
 
+pub use capabilities::{capabilities_in, capabilities_json};
 pub use fetch::{Fetched, FetchedSkill, SkillChoice, TemporaryFolder};
 pub use file::{
     MANIFESTS, MOST_BYTES, SkillFile, TOOL_PACK, TOOL_PACK_ENDING, directory_name, is_archive,

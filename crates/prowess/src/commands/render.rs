@@ -94,6 +94,7 @@ fn only_command(tool: &Tool) -> Result<&Tool, Error> {
         ToolKind::Command => return Ok(tool),
         ToolKind::Python => "a Python function",
         ToolKind::Handler => "a handler",
+        ToolKind::Script | ToolKind::CommandLine => "a script",
     };
     Err(Error::failed(format!("`{}` is {what}, which has no command line", tool.name.value))
         .hint("`prowess show` lists its parameters"))

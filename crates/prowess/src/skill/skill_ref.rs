@@ -43,6 +43,8 @@ pub(crate) fn load(reference: &Path, printer: &mut Printer) -> Result<Loaded, Er
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tools {
     MayBeNamed,
+    /// A tool, or a script by its path in the skill.
+    OrScripts,
     NotNamed,
 }
 
@@ -73,7 +75,11 @@ pub(crate) fn locate(
     if reference == Path::new("-") {
         return load_stdin().map(|loaded| (loaded, None));
     }
-    let located = session::library()?.locate(reference)?;
+    let library = session::library()?;
+    let located = match tools {
+        Tools::OrScripts => library.locate_with_scripts(reference)?,
+        Tools::MayBeNamed | Tools::NotNamed => library.locate(reference)?,
+    };
     here(reference, located, tools, printer)
 }
 
@@ -87,7 +93,7 @@ pub(crate) fn read_reference(
     if reference == Path::new("-") {
         return load_stdin().map(|loaded| (loaded, None));
     }
-    let problem = match find(reference, options)? {
+    let problem = match find_as(reference, tools, options)? {
         Found::Here(located) => return here(reference, *located, tools, printer),
         Found::Elsewhere { here } => here,
     };
@@ -107,7 +113,15 @@ pub(crate) fn as_path(word: &Path) -> PathBuf {
 
 /// Finds out whether a reference means something on this machine.
 pub(crate) fn find(reference: &Path, options: &ReferenceOptions) -> Result<Found, Error> {
-    let found = session::library()?.find(reference);
+    find_as(reference, Tools::NotNamed, options)
+}
+
+fn find_as(reference: &Path, tools: Tools, options: &ReferenceOptions) -> Result<Found, Error> {
+    let library = session::library()?;
+    let found = match tools {
+        Tools::OrScripts => library.find_with_scripts(reference),
+        Tools::MayBeNamed | Tools::NotNamed => library.find(reference),
+    };
     match (found, &options.skill) {
         (Ok(Found::Here(located)), Some(_)) => {
             let message = format!("`{}` is one skill, so none can be chosen", located.file.shown);
