@@ -37,7 +37,6 @@ use crate::terminal::wrap::wrap;
 #[command(after_long_help = "\
 Examples:
   prowess policy examples/git-insights
-  prowess policy owner/repository --skill greet
   prowess policy examples/git-insights/recent_changes --format json")]
 pub(crate) struct Arguments {
     /// A skill's folder or file, or the name of an installed skill, with `/TOOL` for
@@ -119,8 +118,16 @@ fn decide(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error
     for tool in tools {
         let world = tool_run::world_for(&tool, Arc::clone(&world))?;
         falls_back |= world.falls_back_to_home();
-        let examined = examine_for_user(&skill, &tool, arguments.mode, &user, &world, &approvals)
-            .map_err(|error| Error::failed(error.to_string()))?;
+        let mut examined =
+            examine_for_user(&skill, &tool, arguments.mode, &user, &world, &approvals)
+                .map_err(|error| Error::failed(error.to_string()))?;
+        // The folder that a skill was fetched into is gone before anybody can look into it.
+        if let (Some(_), Some(directory)) = (&loaded.temporary, &loaded.directory) {
+            let directory = directory.display().to_string();
+            for line in &mut examined.lines {
+                line.text = line.text.replace(&directory, &loaded.shown);
+            }
+        }
         decided.push((tool, examined));
     }
     match arguments.format {

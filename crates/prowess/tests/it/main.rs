@@ -39,6 +39,7 @@ mod prompt;
 
 mod real_model;
 mod reference;
+mod references;
 mod removing;
 mod render;
 mod reviewing;
@@ -65,6 +66,7 @@ mod traces;
 mod trawling;
 mod updating;
 mod usage;
+mod verifying;
 mod waiting;
 mod which;
 mod workflow;
