@@ -79,8 +79,14 @@ fn skills_without_readable_front_matter_are_migrated_as_what_they_are() {
         ("ann/colon", "---\nname: colon\ndescription: Two: colons\n---\n\n# C\n", "Two: colons"),
     ];
     let scene = cases.iter().fold(scene(), |scene, (path, text, _)| with_skill(scene, path, text));
+    let wide: Vec<u8> = "\u{feff}---\nname: wide\ndescription: Zwölf\n---\n\n# W\n"
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    let scene = scene.file("skills/ann/wide/SKILL.md", wide);
     let report = report(&scene, "");
-    assert_eq!(report["migrated"], cases.len(), "{report:#}");
+    assert_eq!(report["migrated"], cases.len() + 1, "{report:#}");
+    assert!(scene.text("new/wide/SKILL.md").contains("description: Zwölf\n"));
     for (path, text, wanted) in cases {
         let name = path.trim_start_matches("ann/");
         let written = scene.text(&format!("new/{name}/SKILL.md"));
@@ -198,6 +204,8 @@ fn every_skip_has_its_reason_and_its_source() {
         let told = skill["reason"].as_str().expect("a reason");
         assert!(told.starts_with(reason), "{source}: {told}");
     }
+    let text = scene.run("migrate skills/ann/fine/SKILL.md --batch --dry-run");
+    assert!(text.contains("is a file, not a folder of skills"), "{text}");
     let text = scene.run("migrate skills --batch --dry-run");
     assert!(
         text.contains("skipped skills/ann/torn/SKILL.md: line 3: an unresolved merge conflict\n"),
