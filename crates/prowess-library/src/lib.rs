@@ -9,6 +9,7 @@
 //! terminal and prints nothing; failures are [`prowess_core::Problem`]s.
 
 mod cache;
+mod capabilities;
 mod fetch;
 mod file;
 mod folders;
@@ -19,6 +20,7 @@ pub mod migration;
 mod models;
 pub mod packages;
 
+pub use capabilities::{capabilities_in, capabilities_json};
 pub use fetch::{Fetched, FetchedSkill, SkillChoice, TemporaryFolder};
 pub use file::{
     MANIFESTS, MOST_BYTES, SkillFile, TOOL_PACK, TOOL_PACK_ENDING, directory_name, is_archive,

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use prowess_library::capabilities_json;
 use prowess_library::packages::{Inventory, PackageManager, SkillState};
 use prowess_library::{FetchedSkill, Found, SkillChoice};
 use prowess_package::limits::PackageLimits;
@@ -11,6 +12,7 @@ use prowess_package::name::SkillName;
 use prowess_package::tree::{Tree, TreeFile};
 use prowess_policy::Tier;
 use prowess_store::agents::{self, Agent};
+use prowess_store::capabilities::{Capability, capabilities_of};
 use prowess_store::discovery::FoundSkill;
 use prowess_store::drift::Drift;
 use prowess_store::lock::LockEntry;
@@ -22,6 +24,7 @@ use super::Outcome;
 use crate::error::Error;
 use crate::packages::manager;
 use crate::packages::options::Format;
+use crate::render::capability_text;
 use crate::render::change_text::size;
 use crate::render::inventory_text::{first_problem, problems, shown};
 use crate::render::signature_text;
@@ -62,6 +65,8 @@ struct Made {
     /// What it may ask for, where that can be told.
     permissions: Option<Vec<String>>,
     files: Result<(usize, usize), String>,
+    /// What it can make an agent do, where its files can be read.
+    capabilities: Option<Vec<Capability>>,
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
@@ -243,7 +248,8 @@ fn made(found: &FoundSkill, entry: Option<&LockEntry>) -> Made {
             .fold((0, 0), |(count, bytes), (_, file)| (count + 1, bytes + file.bytes.len()))),
         Err(error) => Err(error.to_string()),
     };
-    Made { permissions, files }
+    let capabilities = tree.as_ref().ok().map(|read| capabilities_of(&read.tree));
+    Made { permissions, files, capabilities }
 }
 
 fn drifts(packages: &PackageManager, scope: Scope, name: &SkillName) -> Result<Vec<Drift>, Error> {
@@ -292,8 +298,13 @@ impl CopyHere<'_> {
             line("signed by", &signers(entry));
         }
         match &self.made.permissions {
-            Some(may) => line("may", &or_nothing(may, "do nothing that needs a permission")),
+            Some(may) => line("may", &or_nothing(may, "no permissions declared")),
             None => line("may", "not known, because its file has errors"),
+        }
+        line("agent", capability_text::AGENT_RIGHTS);
+        let capabilities: Vec<&Capability> = self.made.capabilities.iter().flatten().collect();
+        for text in capability_text::lines(&capabilities, "") {
+            line("", &text);
         }
         if let Some(entry) = entry {
             let needs =
@@ -383,6 +394,7 @@ impl CopyHere<'_> {
             "installed_at": entry.map(|entry| entry.installed_at.as_str()),
             "signers": signers,
             "permissions": self.made.permissions,
+            "capabilities": self.made.capabilities.as_deref().map(capabilities_json),
             "dependencies": dependencies,
             "required_by": entry.map(|entry| {
                 entry.required_by.iter().map(SkillName::as_str).collect::<Vec<&str>>()

@@ -6,12 +6,15 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use prowess_engine::{ApprovalStore as _, Examination, FileApprovals, examine_for_user, scripts};
 use prowess_format::skill::Tool;
+use prowess_library::{capabilities_in, capabilities_json};
 use prowess_policy::{Decision, LineKind, Mode, ToolPolicy, ToolSource, tool_policies};
+use prowess_store::capabilities::Capability;
 use serde_json::{Value, json};
 
 use super::Outcome;
 use crate::cli::DialectOption;
 use crate::error::Error;
+use crate::render::capability_text;
 use crate::render::problem_text::hints;
 use crate::run::standing::{self, StandingOptions};
 use crate::run::tool_run;
@@ -81,14 +84,23 @@ fn decide(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error
         tool_ref::read_with_script(&arguments.path, &arguments.reference, printer)?;
     let dialect = arguments.dialect.dialect;
     let skill = tool_run::load_without_errors(&loaded, dialect, "decided about", printer)?;
+    let is_whole = tool_name.is_none();
     let tools: Vec<Tool> = match tool_name {
         Some(name) => tool_ref::choose_or_script(&skill, Some(&name), &loaded, "policy")?
             .into_iter()
             .collect(),
         None => skill.skill.tools.clone(),
     };
+    // What an agent does that follows the text is no decision of ours, and still the most that most skills can do.
+    let capabilities = match (&loaded.directory, is_whole) {
+        (Some(folder), true) => Some(capabilities_in(folder)?),
+        _ => None,
+    };
     if tools.is_empty() {
-        printer.note(&format!("`{}` has no tools, so there is nothing to decide", loaded.shown));
+        if capabilities.is_none() {
+            printer
+                .note(&format!("`{}` has no tools, so there is nothing to decide", loaded.shown));
+        }
         let scripts = skill.directory.as_deref().map(|folder| scripts(&skill.skill, folder));
         if let Some(script) = scripts.unwrap_or_default().first() {
             let place = skill_ref::shown(loaded.directory.as_deref().unwrap_or(&loaded.path));
@@ -111,8 +123,9 @@ fn decide(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error
     match arguments.format {
         Format::Text => {
             let width = printer.width(Channel::Out);
-            let pages: Vec<String> =
-                decided.iter().map(|(_, examined)| page(examined, width)).collect();
+            let pages = decided.iter().map(|(_, examined)| page(examined, width));
+            let instructions = capabilities.iter().map(|found| instructions(found, width));
+            let pages: Vec<String> = pages.chain(instructions).collect();
             printer.report(&pages.join("\n"));
             standing::hint_at_home(&world, printer);
         }
@@ -124,10 +137,29 @@ fn decide(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error
                     wire(tool, examined, record)
                 })
                 .collect();
-            printer.json(&json!({ "skill": skill.name, "tools": tools }));
+            printer.json(&json!({
+                "skill": skill.name,
+                "tools": tools,
+                "capabilities": capabilities.as_deref().map(capabilities_json),
+            }));
         }
     }
     Ok(Outcome::Fine)
+}
+
+/// What an agent does that follows the text of the skill.
+fn instructions(capabilities: &[Capability], width: Option<usize>) -> String {
+    let mut page = format!("an agent {}\n", capability_text::AGENT_RIGHTS);
+    let capabilities: Vec<&Capability> = capabilities.iter().collect();
+    let lines = capability_text::lines(&capabilities, "");
+    if lines.is_empty() {
+        page.push_str("    it pre-approves, hooks, runs and installs nothing\n");
+    }
+    for line in lines {
+        page.push_str(&wrap(&format!("  * {line}"), 4, width));
+        page.push('\n');
+    }
+    page
 }
 
 fn page(examined: &Examination, width: Option<usize>) -> String {

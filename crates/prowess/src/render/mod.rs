@@ -1,5 +1,6 @@
 //! Rendering: one file per format of findings; events of runs; changes to a store; problems.
 
+pub(crate) mod capability_text;
 pub(crate) mod change_report;
 pub(crate) mod change_text;
 pub(crate) mod concise;
