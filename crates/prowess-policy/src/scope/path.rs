@@ -181,6 +181,16 @@ impl PathPattern {
         Self { root, parts: self.parts.clone() }
     }
 
+    /// The pattern below a folder, for one that is relative to it; `None` if a name of the folder
+    /// would be read as a wildcard.
+    pub(crate) fn below(&self, folder: &RootedPath) -> Option<Self> {
+        if folder.parts.iter().any(|part| is_wild(part)) {
+            return None;
+        }
+        let parts = folder.parts.iter().chain(&self.parts).cloned().collect();
+        Some(Self { root: folder.root, parts })
+    }
+
     /// Where it begins.
     pub fn root(&self) -> PathRoot {
         self.root

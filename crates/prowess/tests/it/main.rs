@@ -56,6 +56,7 @@ mod run_secrets;
 mod run_tool_packs;
 mod schema;
 mod schema_validators;
+mod scripts;
 mod show;
 mod signing;
 mod tampering;
