@@ -204,9 +204,10 @@ fn problems(checked: &Checked<'_>, review: &mut Vec<ReviewItem>) {
     let lines = LineIndex::new(text);
     // The migration has its own words for these, or resolves them.
     let resolved = [&rules::MISSING_FRONT_MATTER, &rules::UNUSABLE_HANDLER, &rules::DUPLICATE_TOOL];
-    let mut errors = checked.diagnostics.iter().filter(|found| {
-        found.severity == Severity::Error && !resolved.iter().any(|rule| *rule == found.rule)
-    });
+    let mut errors = checked
+        .diagnostics
+        .iter()
+        .filter(|found| found.severity == Severity::Error && !resolved.contains(&found.rule));
     for found in errors.by_ref().take(MOST) {
         let what = match &found.file {
             Some(file) => shorten(file, 80),

@@ -62,9 +62,8 @@ pub fn obstacle(checked: &Checked<'_>) -> Option<Obstacle> {
         ),
         help: found.help.clone(),
     };
-    let is_unreadable = |found: &&Diagnostic| {
-        found.severity == Severity::Error && UNREADABLE.iter().any(|rule| *rule == found.rule)
-    };
+    let is_unreadable =
+        |found: &&Diagnostic| found.severity == Severity::Error && UNREADABLE.contains(&found.rule);
     let mut found = checked.diagnostics.iter().filter(|found| found.file.is_none());
     if let Some(found) = found.find(is_unreadable) {
         return Some(at(found));
@@ -78,7 +77,7 @@ pub fn obstacle(checked: &Checked<'_>) -> Option<Obstacle> {
     if !checked.is_skill() {
         let errors = [&rules::INVALID_YAML, &rules::YAML_LIMIT, &rules::FRONT_MATTER_NOT_A_MAP];
         let mut found = checked.diagnostics.iter();
-        let cause = found.find(|found| errors.iter().any(|rule| *rule == found.rule));
+        let cause = found.find(|found| errors.contains(&found.rule));
         return Some(match cause.or(checked.diagnostics.first()) {
             Some(found) => {
                 let Obstacle { reason, help } = at(found);
