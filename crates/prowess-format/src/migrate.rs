@@ -28,7 +28,7 @@ use crate::specification::GAIA;
 use crate::text::{shorten, slug};
 
 pub use published::PublishedSkill;
-pub use source::{Obstacle, SourceKind, as_instructions, obstacle, source_kind};
+pub use source::{Obstacle, SourceKind, as_instructions, in_place, obstacle, source_kind};
 
 /// The result of a migration.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]

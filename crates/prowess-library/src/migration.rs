@@ -18,10 +18,10 @@ use std::path::Path;
 use prowess_format::convert::convert_in;
 use prowess_format::diagnostic::Severity;
 use prowess_format::dialect::{self, Dialect};
-use prowess_format::document::Form;
+use prowess_format::document::{Form, FrontMatter};
 use prowess_format::migrate::{
     Migration, Obstacle, PublishedSkill, ReviewItem, SourceKind, Surroundings, as_instructions,
-    migrate_in, obstacle, source_kind,
+    in_place, migrate_in, obstacle, source_kind,
 };
 use prowess_format::rules::{SkillFiles, SkillLocation};
 use prowess_format::text::slug;
@@ -141,6 +141,21 @@ fn read_and_migrate(
     let mut text = Cow::Borrowed("");
     let detect = ReadOptions { form: file.form, ..ReadOptions::DETECT };
     let detected = check_bytes(bytes, &mut text, detect);
+    if let Some((corrected, what)) = in_place(&detected) {
+        let mut text = Cow::Borrowed("");
+        let again = check_bytes(corrected.as_bytes(), &mut text, detect);
+        // Anything else is migrated as instructions, as it stands.
+        if matches!(again.document.front_matter, FrontMatter::Read | FrontMatter::Repaired) {
+            let bytes = corrected.as_bytes();
+            let mut prepared = read_and_migrate(file, bytes, options, listing, published)?;
+            let why = format!("{what}: it was read as front matter all the same");
+            prepared
+                .migration
+                .review
+                .insert(0, ReviewItem { what: "front matter".to_owned(), why });
+            return Ok(prepared);
+        }
+    }
     if let Some(instructions) = as_instructions(&detected) {
         return read_and_migrate(file, instructions.as_bytes(), options, listing, published);
     }

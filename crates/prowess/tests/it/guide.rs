@@ -189,7 +189,7 @@ fn fence_parts(
                 parts.extend(current.replace(example(*at, command)).map(Part::Run));
             }
             (None, Some(example)) if language == "console" => {
-                example.expected.push((*line).to_owned())
+                example.expected.push((*line).to_owned());
             }
             (None, None) if language == "console" => {
                 panic!("{place}: `{line}` belongs to no command")
@@ -254,7 +254,7 @@ fn for_readers(printed: &str, scene: &Path) -> String {
 }
 
 fn indented(text: &str) -> String {
-    text.lines().map(|line| format!("    {line}\n")).collect()
+    text.lines().fold(String::new(), |text, line| text + "    " + line + "\n")
 }
 
 /// The first expected line that was not printed; `None` if all were, in order and with nothing else but what `…` stands for.

@@ -76,6 +76,16 @@ fn skills_without_readable_front_matter_are_migrated_as_what_they_are() {
             "---\nname: half\ndescription: {{what}}\n---\n\n# Half\n\nText.\n",
             "name: half",
         ),
+        (
+            "ann/dashes",
+            "----\nname: dashes\ndescription: Four of them\n----\n\n# D\n",
+            "description: Four of them",
+        ),
+        (
+            "ann/below",
+            "# Title\n\n---\nname: below\ndescription: Further down\n---\n\nText.\n",
+            "description: Further down",
+        ),
         ("ann/colon", "---\nname: colon\ndescription: Two: colons\n---\n\n# C\n", "Two: colons"),
     ];
     let scene = cases.iter().fold(scene(), |scene, (path, text, _)| with_skill(scene, path, text));
@@ -291,10 +301,11 @@ fn skills_of_other_dialects_are_converted_and_gaia_skills_copied() {
 }
 
 /// The real archive is not part of the repository; the corpus has a sample of it, chosen for its oddities.
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 #[test]
 fn nearly_all_real_skills_are_migrated() {
     let Some(corpus) = prowess_testkit::corpus() else {
-        eprintln!("skipped: there is no corpus beside the repository");
+        eprintln!("SKIPPED: the corpus is missing beside the repository");
         return;
     };
     let output = scene().stdout(&format!(
