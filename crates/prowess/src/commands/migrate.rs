@@ -406,8 +406,11 @@ impl Migrated {
         let reports: Vec<_> = examined.report.into_iter().collect();
         printer.talk_report(|colour| full::render(&reports, colour));
         if examined.errors > 0 {
+            let findings = reports.iter().flat_map(|report| &report.findings);
+            let first = findings.into_iter().find(|found| found.severity == Severity::Error);
+            let reason = first.map_or_else(String::new, |found| format!(": {}", found.message));
             return Err(Error::failed(format!(
-                "the migrated `{name}` has errors and was not written"
+                "the migrated `{name}` has errors and was not written{reason}"
             ))
             .hint("run without `--validate` to see the result"));
         }
