@@ -288,9 +288,10 @@ impl Variables {
 
 /// Whether a name matches a component of [`Protected::AnyDepth`].
 pub fn is_named(name: &str, wanted: &str) -> bool {
-    match wanted.strip_prefix('*') {
-        Some(end) => name.ends_with(end),
-        None => name == wanted,
+    match (wanted.strip_prefix('*'), wanted.strip_suffix('*')) {
+        (Some(end), _) => name.ends_with(end),
+        (None, Some(start)) => name.len() > start.len() && name.starts_with(start),
+        (None, None) => name == wanted,
     }
 }
 
