@@ -263,7 +263,7 @@ pub fn examine_for_user(
         let verdict = format!("`{}` does not run here", visible(&name));
         let refused = format!("refused, because {}", visible(&error.to_string()));
         let told = [(LineKind::Verdict, verdict), (LineKind::Refused, refused)];
-        let told = told.into_iter().map(|(kind, text)| Line { kind, text });
+        let told = told.into_iter().map(|(kind, text)| Line::new(kind, text));
         remedies.extend(error.remedies());
         // In place of the policy's verdict, which is about the rest.
         lines.splice(..1, told);
@@ -356,6 +356,15 @@ impl PreparedCall {
         let folder = self.call.skill.directory.as_deref();
         let outlook = GrantPreview::of(decision, &self.images, folder, &self.world);
         outlook.explain(decision)
+    }
+
+    /// Whether the tool gets something of the folder that it works in.
+    pub fn uses_working_directory(&self) -> bool {
+        let is_there = |grant: &Grant| match grant.scope() {
+            GrantScope::Path(path) => path.root() == prowess_policy::scope::PathRoot::Working,
+            _ => false,
+        };
+        self.grants.for_tool(&self.call.tool.name).grants().iter().any(is_there)
     }
 
     /// Skill and tool.

@@ -221,6 +221,14 @@ impl SandboxSpec {
         })
     }
 
+    /// Whether it depends on the working directory or on the home, which may be one.
+    pub fn depends_on_place(&self) -> bool {
+        self.read.iter().chain(&self.write).any(|scope| match scope {
+            FileScope::Everything => false,
+            FileScope::Pattern(pattern) => pattern.root() != PathRoot::Absolute,
+        })
+    }
+
     /// Whether the run may do this. Used by the runtime's own tools (attack sandbox-H10) and by
     /// property tests.
     pub fn allows(&self, action: &Action) -> bool {

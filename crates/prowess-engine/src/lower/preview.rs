@@ -103,7 +103,7 @@ impl GrantPreview {
             realities,
             beside: beside(&repository.grants),
             hidden: hidden_line(&hidden.files, world),
-            notes: notes.map(|text| Line { kind: LineKind::Note, text }).collect(),
+            notes: notes.map(|text| Line::new(LineKind::Note, text)).collect(),
         }
     }
 
@@ -196,7 +196,7 @@ fn beside(grants: &[FileGrant]) -> Option<Line> {
         let changed = changed.join(", ");
         format!("may read the repository {repository} and change its {changed}, {because}")
     };
-    Some(Line { kind: LineKind::May, text })
+    Some(Line::new(LineKind::May, text))
 }
 
 /// Files with keys in words.
@@ -205,7 +205,7 @@ fn hidden_line(files: &BTreeSet<PathBuf>, world: &World) -> Option<Line> {
         files.iter().map(|file| file.strip_prefix(&world.working_directory).unwrap_or(file));
     let names = named(relative);
     let text = format!("may not read {names}, because projects store keys in it");
-    (!files.is_empty()).then_some(Line { kind: LineKind::MayNot, text })
+    (!files.is_empty()).then_some(Line::new(LineKind::MayNot, text))
 }
 
 /// Some paths in words; empty for none.

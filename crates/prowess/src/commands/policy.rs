@@ -99,7 +99,10 @@ fn decide(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error
             let pages: Vec<String> =
                 decided.iter().map(|(_, examined)| page(examined, width)).collect();
             printer.report(&pages.join("\n"));
-            standing::hint_at_home(&world, printer);
+            let uses_place = |examined: &Examination| examined.decision.spec().depends_on_place();
+            if decided.iter().any(|(_, examined)| uses_place(examined)) {
+                standing::hint_at_home(&world, printer);
+            }
         }
         Format::Json => {
             let tools: Vec<Value> = decided
