@@ -30,6 +30,7 @@ mod loaded;
 mod lower;
 mod mcp_servers;
 mod model;
+mod named_programs;
 mod network;
 mod offer;
 mod outputs;
@@ -44,6 +45,7 @@ mod prompt;
 mod redact;
 mod registry;
 mod run;
+mod scripts;
 pub mod service;
 mod skill_files;
 mod skill_folders;
@@ -79,6 +81,9 @@ pub use programs::ProgramLookupError;
 pub use prompt::{PromptCall, PromptContext, run_prompt};
 pub use registry::{DuplicateSkillError, RegisteredTool, ToolRegistry};
 pub use run::CancellationToken;
+pub use scripts::{
+    ARGUMENTS, Script, ScriptError, ScriptKind, command_line_tool, listed, script_tool, scripts,
+};
 pub use skill_files::{DirectoryFiles, SPELLINGS, check_skill};
 pub use skill_folders::SkillFolders;
 pub use tool::openclaw::HandlerError;

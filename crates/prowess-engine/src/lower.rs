@@ -106,7 +106,9 @@ pub(crate) fn lower(
         let all = ALL_PROGRAMS.iter().map(Path::new).filter(|path| path.is_dir());
         spec.files.extend(all.map(|path| grant(path, FileAccess::Execute)));
     }
-    spec.programs = launch.images.programs.iter().skip(1).cloned().collect();
+    let utilities: &[PathBuf] = if allowed.utilities { &launch.images.utilities } else { &[] };
+    let programs = launch.images.programs.iter().skip(1).chain(utilities);
+    spec.programs = programs.cloned().collect();
     spec.support.clone_from(&launch.images.support);
     spec.working_directory.clone_from(&world.working_directory);
     spec.environment = variables(allowed, &launch, world, &mut warnings);

@@ -7,11 +7,12 @@ use std::time::Duration;
 use prowess_core::Remedy;
 use prowess_format::eligibility::{self, MachineFacts};
 use prowess_format::permission::Domain;
-use prowess_format::skill::Tool;
+use prowess_format::skill::{Tool, ToolKind};
 use prowess_format::text::visible;
+use prowess_policy::scope::Program;
 use prowess_policy::{
     Approvals, Decision, Digest, Grant, GrantScope, GrantSet, GrantSource, Line, LineKind, Mode,
-    ProgramPin, RunFolders, RunRequest, decide, decide_with_effects, grants,
+    ProgramPin, RunFolders, RunRequest, decide, decide_with_effects, grants, utilities,
 };
 use serde_json::{Map, Value};
 
@@ -20,6 +21,7 @@ use crate::decision::Engine;
 use crate::error::{RunError, about_denial};
 use crate::loaded::LoadedSkill;
 use crate::lower::{GrantEffects, GrantPreview};
+use crate::named_programs::{self, MissingProgram};
 use crate::network::NetworkEnvironment;
 use crate::pins::ImageHashes;
 use crate::programs::{Finder, Images, ProgramLookupError};
@@ -47,6 +49,7 @@ pub struct PreparedCall {
     pub(crate) call: Call,
     pub(crate) recipe: Recipe,
     pub(crate) images: Images,
+    pub(crate) missing: Vec<MissingProgram>,
     pub(crate) request: RunRequest,
     pub(crate) grants: GrantSet,
     pub(crate) time: Duration,
@@ -91,16 +94,18 @@ fn prepare_with(
     world: &Arc<World>,
 ) -> Result<PreparedCall, RunError> {
     let request = request(&call.skill, &call.tool, world)?;
-    let declared = grants::of(&call.skill.skill).with(named_files(files, &user, world)?);
+    let declared =
+        grants::of_tool(&call.skill.skill, &call.tool).with(named_files(files, &user, world)?);
     let (grants, request) = with_user(declared, request, &user);
     match find(&call, &grants, world) {
-        Ok(CallRequirements { recipe, images, pins, skill_pins }) => Ok(PreparedCall {
+        Ok(CallRequirements { recipe, images, missing, pins, skill_pins }) => Ok(PreparedCall {
             request: with_user_pins(request, &pins, &call, &recipe.program, &grants, &user, world)
                 .with_pins(pins)
                 .with_skill_pins(skill_pins),
             call,
             recipe,
             images,
+            missing,
             grants,
             time: Duration::ZERO,
             grace: None,
@@ -154,6 +159,7 @@ fn with_user_pins(
 struct CallRequirements {
     recipe: Recipe,
     images: Images,
+    missing: Vec<MissingProgram>,
     pins: Vec<ProgramPin>,
     skill_pins: Vec<ProgramPin>,
 }
@@ -170,7 +176,9 @@ fn find(call: &Call, grants: &GrantSet, world: &World) -> Result<CallRequirement
     let pins = pins(&images, skill.directory.as_deref(), &mut hashes)?;
     let skill_pins = pins_of_skill(call, grants, finder, &mut hashes, world);
     hashes.save();
-    Ok(CallRequirements { recipe, images, pins, skill_pins })
+    let command = (&recipe.program, recipe.arguments.as_slice());
+    let missing = named_programs::missing(call, command, &images, finder, world);
+    Ok(CallRequirements { recipe, images, missing, pins, skill_pins })
 }
 
 /// How the names of files of databases end: these are granted as files, and then held to it.
@@ -232,7 +240,7 @@ pub fn examine_for_user(
     let values = Map::new();
     let call = Call { skill: Arc::clone(loaded), tool: tool.clone(), values, mode };
     let request = request(loaded, tool, world)?;
-    let (grants, request) = with_user(grants::of(&loaded.skill), request, user);
+    let (grants, request) = with_user(grants::of_tool(&loaded.skill, tool), request, user);
     let mut hashes = ImageHashes::load(&world.state);
     let found = look(&call, &grants, &mut hashes, world);
     hashes.save();
@@ -243,6 +251,13 @@ pub fn examine_for_user(
         }
         Err(error) => (Images::default(), Vec::new(), request, Some(error)),
     };
+    let missing = match (tool::program(&call, world), &obstacle) {
+        (Ok(program), None) => {
+            let finder = finder(loaded, world);
+            named_programs::missing(&call, (&program, &[]), &images, finder, world)
+        }
+        (Err(_), _) | (_, Some(_)) => Vec::new(),
+    };
     let effects = GrantEffects::new(world, loaded.directory.as_deref());
     let effect_of = |grant: &Grant| effects.effect_of(grant);
     let request = request.with_pins(pins);
@@ -250,6 +265,7 @@ pub fn examine_for_user(
         decide_with_effects(&request, loaded.trust, &grants, approvals, mode, &effect_of);
     let outlook = GrantPreview::of(&decision, &images, loaded.directory.as_deref(), world);
     let mut lines = outlook.explain(&decision);
+    lines.extend(notes(&tool.name, &missing, &decision));
     // What the policy refuses is refused before anybody looks for programs.
     let obstacle = obstacle.filter(|_| !matches!(decision, Decision::Deny(_)));
     let mut remedies: Vec<Remedy> = match &decision {
@@ -282,7 +298,17 @@ fn look(
     let program = tool::program(call, world)?;
     let finder = finder(skill, world);
     check_needs(call, grants, finder, world)?;
-    let images = finder.images(&program, &granted_programs(tool, grants))?;
+    let images = match tool.kind {
+        // What a script starts does not depend on its arguments.
+        ToolKind::Script => images_of(&tool::recipe(call, world)?, tool, grants, finder)?,
+        ToolKind::Command | ToolKind::Python | ToolKind::Handler | ToolKind::CommandLine => {
+            let mut images = finder.images(&program, &granted_programs(tool, grants))?;
+            if utilities::are_given_to(tool) {
+                images.add_utilities();
+            }
+            images
+        }
+    };
     let pins = pins(&images, skill.directory.as_deref(), hashes)?;
     Ok((program, images, pins))
 }
@@ -319,8 +345,7 @@ fn request(skill: &LoadedSkill, tool: &Tool, world: &World) -> Result<RunRequest
     if skill.digest.as_ref().is_some_and(|known| *known != digest) {
         return Err(RunError::Changed("the skill"));
     }
-    let request = RunRequest::of(&skill.skill, &skill.name, &tool.name, digest, Vec::new())
-        .map_err(|error| RunError::Unsupported(error.to_string()))?;
+    let request = RunRequest::of_tool(&skill.skill, &skill.name, tool, digest, Vec::new());
     let places = RunFolders {
         skill: platform::unique_text(place),
         project: platform::unique_text(&world.working_directory),
@@ -355,7 +380,9 @@ impl PreparedCall {
     pub(crate) fn explain(&self, decision: &Decision) -> Vec<Line> {
         let folder = self.call.skill.directory.as_deref();
         let outlook = GrantPreview::of(decision, &self.images, folder, &self.world);
-        outlook.explain(decision)
+        let mut lines = outlook.explain(decision);
+        lines.extend(notes(&self.call.tool.name, &self.missing, decision));
+        lines
     }
 
     /// Whether the tool gets something of the folder that it works in.
@@ -410,6 +437,15 @@ impl PreparedCall {
     pub fn limit_traffic(&mut self, bytes: u64) {
         self.outside.byte_cap = Some(bytes);
     }
+}
+
+/// What a script names and would not find.
+fn notes(tool: &str, missing: &[MissingProgram], decision: &Decision) -> Vec<Line> {
+    if matches!(decision, Decision::Deny(_)) {
+        return Vec::new();
+    }
+    let told = named_programs::sentences(tool, missing, &decision.spec().programs);
+    told.into_iter().map(|text| Line::new(LineKind::Note, text)).collect()
 }
 
 pub(crate) fn finder<'f>(skill: &'f LoadedSkill, world: &'f World) -> Finder<'f> {
@@ -470,7 +506,15 @@ fn images_of(
     grants: &GrantSet,
     finder: Finder<'_>,
 ) -> Result<Images, ProgramLookupError> {
-    let mut images = finder.images(&recipe.program, &granted_programs(tool, grants))?;
+    let mut granted = granted_programs(tool, grants);
+    if tool.kind == ToolKind::Script && recipe.packages.is_some() {
+        // A script of Python may start another one, by the name that everybody uses.
+        granted.push(Program::Named("python3".to_owned()));
+    }
+    let mut images = finder.images(&recipe.program, &granted)?;
+    if utilities::are_given_to(tool) {
+        images.add_utilities();
+    }
     if let Some(plan) = &recipe.python {
         images.support.extend_from_slice(plan.support());
     }
@@ -496,13 +540,15 @@ fn check_credentials(tool: &Tool, grants: &GrantSet, world: &World) -> Result<()
 }
 
 /// The programs that are granted to a tool by name.
-fn granted_programs(tool: &Tool, grants: &GrantSet) -> Vec<prowess_policy::scope::Program> {
+fn granted_programs(tool: &Tool, grants: &GrantSet) -> Vec<Program> {
     grants
         .for_tool(&tool.name)
         .grants()
         .iter()
-        .filter_map(|grant| match grant.scope() {
-            prowess_policy::GrantScope::Program(program) => Some(program.clone()),
+        .filter_map(|grant| match (grant.scope(), tool.kind) {
+            // A script is started by its interpreter, whatever the kernel would do with the file.
+            (GrantScope::Program(Program::Own(_)), ToolKind::Script) => None,
+            (GrantScope::Program(program), _) => Some(program.clone()),
             _ => None,
         })
         .collect()

@@ -6,6 +6,8 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use prowess_format::skill::{Tool, ToolKind};
+
 use crate::credentials::Credential;
 use crate::git_settings;
 
@@ -71,6 +73,9 @@ pub enum WorldError {
         /// What the system says.
         source: io::Error,
     },
+    /// A working directory with the home in it: a grant for it would be one for everything that the user has.
+    #[error("`{}` can't be the working directory, because your home is in it", .0.display())]
+    AroundHome(PathBuf),
 }
 
 /// Folders of the system, where PATH is not set.
@@ -137,6 +142,20 @@ impl World {
 }
 
 impl World {
+    /// The same machine with the working directory of a tool. Tools that a specification defines work where it says;
+    /// scripts and command lines work in the current folder, as they do for an agent or in a shell.
+    pub fn for_tool(mut self, tool: &Tool) -> Result<Self, WorldError> {
+        match tool.kind {
+            ToolKind::Command | ToolKind::Python | ToolKind::Handler => return Ok(self),
+            ToolKind::Script | ToolKind::CommandLine => {}
+        }
+        if self.current != self.home && self.home.starts_with(&self.current) {
+            return Err(WorldError::AroundHome(self.current));
+        }
+        self.working_directory.clone_from(&self.current);
+        Ok(self)
+    }
+
     /// Moves the user to a folder, in which runs then work as well.
     pub fn stand_in(&mut self, folder: &Path) -> Result<(), WorldError> {
         let failed = |source| WorldError::Folder { path: folder.to_owned(), source };

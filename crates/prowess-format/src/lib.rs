@@ -19,6 +19,7 @@ pub mod document;
 pub mod eligibility;
 pub mod emit;
 pub mod formats;
+pub mod json;
 pub mod manifest;
 pub mod migrate;
 pub mod permission;

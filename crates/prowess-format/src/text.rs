@@ -164,6 +164,15 @@ pub fn alternatives(words: &[&str]) -> String {
     }
 }
 
+/// A list in words without quotes: `a, b and c`.
+pub fn enumeration(words: &[&str]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [init @ .., last] => format!("{} and {last}", init.join(", ")),
+    }
+}
+
 /// Whether a character is invisible, breaks the line or changes the direction of text. It is
 /// escaped in all output for people.
 pub fn is_deceptive(character: char) -> bool {

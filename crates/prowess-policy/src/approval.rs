@@ -9,8 +9,9 @@ use std::fmt;
 
 use prowess_format::text::visible;
 
-use crate::grant::{Grant, GrantSource};
+use crate::grant::{Grant, GrantScope, GrantSource};
 use crate::request::RunRequest;
+use crate::scope::Program;
 
 /// A digest of all the files of a skill, computed by the caller.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -212,6 +213,8 @@ impl Approval {
         let missing: Vec<String> = grants
             .iter()
             .filter(|grant| !approved.iter().any(|known| known.covers(grant)))
+            // The digest covers all files, so an approval of the whole skill covers its scripts.
+            .filter(|grant| !(self.tool.is_none() && is_own_file(grant)))
             .map(ToString::to_string)
             // A skill's own script has no permission syntax, so it is compared as text.
             .filter(|text| !self.grants.contains(text))
@@ -331,6 +334,11 @@ impl Approvals {
         latest
             .map_or(ApprovalStatus::Never, |(approval, void)| ApprovalStatus::Void(approval, void))
     }
+}
+
+/// Whether a grant is for starting a file of the skill.
+fn is_own_file(grant: &Grant) -> bool {
+    matches!(grant.scope(), GrantScope::Program(Program::Own(_)))
 }
 
 /// Maximum number of files listed by name.

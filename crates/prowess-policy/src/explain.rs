@@ -10,7 +10,7 @@ use crate::decision::{AllowReason, ApprovalQuestion, Case, Decision, Frequency};
 use crate::grant::{Grant, GrantScope, GrantSource};
 use crate::request::RunFolders;
 use crate::scope::{HostScope, PathPattern};
-use crate::spec::SandboxSpec;
+use crate::spec::{Programs, SandboxSpec};
 use crate::trust::Origin;
 
 /// The kind of a line.
@@ -84,6 +84,10 @@ pub enum GrantEffect {
     Never(String),
 }
 
+/// What scripts may start without a declaration, see [`crate::utilities`].
+const UTILITIES: &str =
+    "may run base utilities such as `sort`, `grep` and `tar`, because they add no access";
+
 /// Explains a decision.
 pub fn explain(decision: &Decision) -> Vec<Line> {
     explain_with_effects(decision, &|_| GrantEffect::AsGranted)
@@ -105,6 +109,9 @@ pub fn explain_with_effects(
     }
     lines.extend(folder_lines(case));
     lines.extend(grouped(case, effect_of));
+    if case.spec.utilities && case.spec.programs != Programs::Any {
+        lines.push(line(LineKind::May, UTILITIES.to_owned()));
+    }
     lines.extend(may_not(&case.grants).map(|text| line(LineKind::Closed, text.to_owned())));
     lines.push(line(LineKind::Limit, limits(&case.spec)));
     lines.push(line(LineKind::FurtherLimit, further_limits(&case.spec)));

@@ -24,6 +24,7 @@ pub mod spec;
 mod tool_policy;
 mod trust;
 mod user_grant;
+pub mod utilities;
 
 pub use approval::{Approval, Approvals, Digest, FileHashes, ProgramPin, Project, RememberedGrant};
 pub use decide::{decide, decide_with_effects};

@@ -1,6 +1,6 @@
 //! A request to run one tool of one skill, with everything that a decision depends on.
 
-use prowess_format::skill::{Skill, ToolKind};
+use prowess_format::skill::{Skill, Tool, ToolKind};
 
 use crate::approval::{Digest, FileHashes, ProgramPin};
 use crate::grants::program_of;
@@ -64,12 +64,24 @@ impl RunRequest {
         let Some(wanted) = skill.tool(tool) else {
             return Err(NoSuchTool { skill: name.to_owned(), tool: tool.to_owned() });
         };
+        Ok(Self::of_tool(skill, name, wanted, digest, pins))
+    }
+
+    /// Creates a request to run a tool that the skill need not declare: one of its scripts, or a
+    /// command line.
+    pub fn of_tool(
+        skill: &Skill,
+        name: &str,
+        tool: &Tool,
+        digest: Digest,
+        pins: Vec<ProgramPin>,
+    ) -> Self {
         let timeout = skill.timeout_secs_or_default().clamp(*TIMEOUT.start(), *TIMEOUT.end());
-        Ok(Self {
+        Self {
             skill: name.to_owned(),
-            tool: tool.to_owned(),
-            kind: wanted.kind,
-            program: program_of(wanted),
+            tool: tool.name.value.clone(),
+            kind: tool.kind,
+            program: program_of(tool),
             digest,
             pins,
             skill_pins: Vec::new(),
@@ -82,7 +94,7 @@ impl RunRequest {
             files: FileHashes::new(),
             user_pins: Vec::new(),
             remembers: false,
-        })
+        }
     }
 
     /// Sets the images that its programs resolve to.
@@ -171,7 +183,9 @@ impl RunRequest {
     pub fn ceiling(&self) -> Tier {
         match self.kind {
             ToolKind::Handler => Tier::Experimental,
-            ToolKind::Command | ToolKind::Python => Tier::Verified,
+            ToolKind::Command | ToolKind::Python | ToolKind::Script | ToolKind::CommandLine => {
+                Tier::Verified
+            }
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::scope::{
     HostName, HostPattern, PathPattern, PathRoot, Program, RootedPath, VariableName, secret_place,
 };
 use crate::trust::Tier;
+use crate::utilities;
 
 /// Reading, or reading and writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -91,6 +92,8 @@ pub struct SandboxSpec {
     pub never_write: Vec<ProtectedPlace>,
     /// Programs.
     pub programs: Programs,
+    /// Whether the base utilities may be started too, see [`crate::utilities`].
+    pub utilities: bool,
     /// Network; empty means none.
     pub network: Vec<NetworkRule>,
     /// Environment.
@@ -148,6 +151,7 @@ impl SandboxSpec {
             never_read: SECRET_PLACES.to_vec(),
             never_write: NEVER_WRITE.to_vec(),
             programs: Programs::Only(Vec::new()),
+            utilities: false,
             network: Vec::new(),
             variables: Variables::default(),
             databases: Vec::new(),
@@ -250,7 +254,9 @@ impl SandboxSpec {
             }
             Action::Run(program) => match &self.programs {
                 Programs::Any => true,
-                Programs::Only(programs) => programs.contains(program),
+                Programs::Only(programs) => {
+                    programs.contains(program) || (self.utilities && utilities::contain(program))
+                }
             },
             Action::Variable(name) => self.variables.allow(name),
             Action::Database { name, access } => self.databases.iter().any(|rule| {

@@ -160,7 +160,7 @@ pub fn verify(
 }
 
 /// Checks one skill against a lock that was read already. Another process may be changing the store: whoever finds a
-/// difference calls [`look`], which tells that from drift.
+/// difference calls [`verify`], which tells that from drift.
 pub fn verify_one(
     store: &Store,
     lock: &LockFile,

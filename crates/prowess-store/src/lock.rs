@@ -63,6 +63,9 @@ pub struct LockEntry {
     pub dependencies: BTreeMap<SkillName, semver::Version>,
     /// What it may ask for, one grant a line, in the order of their texts.
     pub permissions: BTreeSet<String>,
+    /// What it can make an agent do, of this version and of earlier ones, as far as the user has agreed to it. In the lock
+    /// file of a project it is information: somebody else may have written it.
+    pub capabilities: BTreeSet<String>,
     /// The digest of what the user approved when installing it.
     pub approved: Option<String>,
     /// Fields that are not ours.
@@ -90,7 +93,7 @@ pub enum LockError {
     },
 }
 
-const KNOWN: [&str; 20] = [
+const KNOWN: [&str; 21] = [
     "version",
     "integrity",
     "files",
@@ -108,6 +111,7 @@ const KNOWN: [&str; 20] = [
     "required_by",
     "dependencies",
     "permissions",
+    "capabilities",
     "approved",
     "namespace",
     "registry",
@@ -138,6 +142,7 @@ impl LockEntry {
             required_by: BTreeSet::new(),
             dependencies: BTreeMap::new(),
             permissions: BTreeSet::new(),
+            capabilities: BTreeSet::new(),
             approved: None,
             extra: Map::new(),
         }
@@ -261,6 +266,9 @@ fn to_value(entry: &LockEntry) -> Value {
     }
     if !entry.permissions.is_empty() {
         put("permissions", entry.permissions.iter().map(String::as_str).collect());
+    }
+    if !entry.capabilities.is_empty() {
+        put("capabilities", entry.capabilities.iter().map(String::as_str).collect());
     }
     if let Some(approved) = &entry.approved {
         put("approved", approved.clone().into());
@@ -410,6 +418,7 @@ impl Fields {
             }
         }
         locked.permissions = self.texts("permissions")?.into_iter().collect();
+        locked.capabilities = self.texts("capabilities")?.into_iter().collect();
         locked.approved = self.optional_text("approved")?;
         if let Value::Object(map) = self.value {
             locked.extra =
@@ -539,6 +548,7 @@ mod tests {
         entry.dependencies =
             [("dep".parse().expect("a name"), semver::Version::new(0, 1, 0))].into();
         entry.permissions = ["network:read:a.example".to_owned()].into();
+        entry.capabilities = ["host a.example".to_owned(), "program curl".to_owned()].into();
         entry.approved = Some("sha256-z".to_owned());
         let text = str::to_owned;
         let sources = [

@@ -163,6 +163,51 @@ pub fn blocks(text: &str, base: usize) -> Vec<Block> {
     blocks
 }
 
+/// A piece of code in a Markdown text, at any depth: in a list, in a quotation, in a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodePiece {
+    /// The info string of a fenced block; `None` for an indented block and for code in a sentence.
+    pub info: Option<String>,
+    /// The code.
+    pub text: String,
+    /// The code's place, with its fences or backticks.
+    pub span: Span,
+    /// Whether it is part of a sentence.
+    pub is_inline: bool,
+}
+
+/// Every piece of code of a text, in order; spans are offset by `base`.
+pub fn code_pieces(text: &str, base: usize) -> Vec<CodePiece> {
+    let mut pieces: Vec<CodePiece> = Vec::new();
+    let mut is_open = false;
+    let options =
+        Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS | Options::ENABLE_STRIKETHROUGH;
+    for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
+        let span = Span::new(range.start, range.end).shift(base);
+        match event {
+            Event::Start(Tag::CodeBlock(kind)) => {
+                let info = match kind {
+                    CodeBlockKind::Fenced(info) => Some(info.to_string()),
+                    CodeBlockKind::Indented => None,
+                };
+                pieces.push(CodePiece { info, text: String::new(), span, is_inline: false });
+                is_open = true;
+            }
+            Event::End(TagEnd::CodeBlock) => is_open = false,
+            Event::Text(piece) if is_open => {
+                if let Some(open) = pieces.last_mut() {
+                    open.text.push_str(&piece);
+                }
+            }
+            Event::Code(code) => {
+                pieces.push(CodePiece { info: None, text: code.to_string(), span, is_inline: true })
+            }
+            _ => {}
+        }
+    }
+    pieces
+}
+
 fn level_number(level: HeadingLevel) -> u8 {
     match level {
         HeadingLevel::H1 => 1,

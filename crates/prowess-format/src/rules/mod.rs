@@ -72,6 +72,7 @@ rules! {
     license_too_long LICENSE_TOO_LONG
     long_skill LONG_SKILL
     merge_conflict MERGE_CONFLICT
+    misplaced_front_matter MISPLACED_FRONT_MATTER
     missing_annotation MISSING_ANNOTATION
     missing_command MISSING_COMMAND
     missing_docstring MISSING_DOCSTRING

@@ -156,6 +156,7 @@ fn cases() -> Vec<Case> {
             "name: desk\n",
             "<<<<<<< ours\nname: desk\n=======\nname: table\n>>>>>>> theirs\n",
         ),
+        case("misplaced-front-matter", STANDARD, "---\nname", "----\nname"),
         case("missing-command", COMMANDS, "```bash\ntidy {{place}}\n```\n", ""),
         case("missing-field", STANDARD, "description: Tidy a desk\n", ""),
         case(
@@ -378,7 +379,7 @@ fn one_mistake_gives_one_finding() {
     let missing = "---\nname: desk\nDescripton: Tidy a desk\n---\n\nText\n";
     insta::assert_snapshot!(crate::problems(missing), @"3:1 error missing-field `description` is missing");
     // Two layers that both have an opinion of versions.
-    let layers = "---\nname: desk\ndescription: Tidy a desk\nversion: v1\ncategory: data\ncontext: fork\nagent: Explore\n---\n\nText\n";
+    let layers = "---\nname: desk\ndescription: Tidy a desk\nversion: v1\ntrust-level: community\ncontext: fork\nagent: Explore\n---\n\nText\n";
     insta::assert_snapshot!(crate::problems(layers), @"4:10 warning invalid-version `version` is not a SemVer version such as `1.0.0`: unexpected character 'v' while parsing major version number");
     let plain = "---\nname: desk\ndescription: Tidy a desk\nversion: latest\n---\n\nText\n";
     insta::assert_snapshot!(crate::problems(plain), @"4:10 warning version-not-semver `latest` is not a version and is treated as `0.0.0`");

@@ -47,6 +47,7 @@ fn a_change_of_the_files_voids_the_approval() {
     the working directory is /work/a
     may run `./scripts/x.sh`, because its command starts `./scripts/x.sh`
     may write files in the working directory, where commands run
+    may run base utilities such as `sort`, `grep` and `tar`, because they add no access
     may not use the network
     may not control mouse, keyboard or screen
     may not connect to MCP servers

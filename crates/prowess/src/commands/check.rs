@@ -6,13 +6,15 @@ use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, ValueEnum};
 use prowess_format::client::{self, Client};
 use prowess_format::diagnostic::Severity;
+use prowess_library::{FetchedSkill, Found, SkillChoice, needs_fetch};
 
 use super::Outcome;
 use crate::cli::DialectOption;
 use crate::error::Error;
 use crate::render::{concise, full, github, json, sarif, verdicts};
+use crate::session;
 use crate::skill::check_report::{self, CheckOptions, FileReport, Source};
-use crate::skill::skill_ref;
+use crate::skill::skill_ref::{self, ReferenceOptions};
 use crate::terminal::printer::{Printer, inline};
 use crate::terminal::progress::ProgressCounter;
 use crate::walk::{self, Root, WalkOptions, Walked};
@@ -24,7 +26,9 @@ use crate::walk::{self, Root, WalkOptions, Walked};
 /// with its position, what to do about it and, if possible, a fix. Folders are
 /// walked on all cores, without .git, `node_modules` and what .gitignore excludes.
 /// `-` reads one skill from standard input. `--files-from` reads the paths from a
-/// list, such as the output of `git ls-files` or `find`.
+/// list, such as the output of `git ls-files` or `find`. Archives and everything
+/// else that `prowess install` takes are fetched, checked and not installed; of a
+/// source with several skills all are checked.
 ///
 /// The dialect is detected from the fields of each file. `--dialect` checks
 /// against one specification, and `--strict` enforces it to the letter. Notes
@@ -42,11 +46,15 @@ Examples:
   prowess check --fix examples/pr-review/SKILL.md
   prowess check --for claude-code,codex examples/commit-messages
   prowess check --format github .
+  prowess check owner/repository
   find . -name SKILL.md -print0 | prowess check --files-from -")]
 pub(crate) struct Arguments {
-    /// Files and folders to check; `-` is standard input
+    /// Files and folders to check, or anything that `prowess install` takes; `-` is
+    /// standard input
     #[arg(required_unless_present = "files_from", value_name = "PATH")]
     paths: Vec<PathBuf>,
+    #[command(flatten)]
+    reference: ReferenceOptions,
     /// Also check the paths listed in FILE, one per line or separated by NUL; `-` is
     /// standard input
     #[arg(long, value_name = "FILE")]
@@ -144,15 +152,25 @@ fn check_paths(
     let listed = arguments.files_from.as_deref().map(skill_ref::path_list).transpose()?;
     let mut is_walk = arguments.paths.len() > 1 || listed.is_some();
     let mut roots: Vec<Root> = Vec::new();
+    let mut fetched: Vec<FetchedSkill> = Vec::new();
     for path in &arguments.paths {
         if path == Path::new("-") {
             return Err(Error::usage("`-` is standard input and must be the only path")
                 .hint("check the other paths separately"));
         }
-        let metadata =
-            std::fs::metadata(path).map_err(|source| Error::io("read", path, &source))?;
-        is_walk |= metadata.is_dir();
-        roots.push(Root { path: path.clone(), is_folder: Some(metadata.is_dir()) });
+        match target(path, arguments, printer)? {
+            Target::Path { path, is_folder } => {
+                is_walk |= is_folder;
+                roots.push(Root { path, is_folder: Some(is_folder) });
+            }
+            Target::Fetched(skills) => {
+                is_walk |= skills.len() > 1;
+                for skill in &skills {
+                    roots.push(Root { path: skill.directory.clone(), is_folder: Some(true) });
+                }
+                fetched.extend(skills);
+            }
+        }
     }
     // A list may be long, and one missing file does not stop the others.
     roots.extend(listed.into_iter().flatten().map(|path| {
@@ -170,12 +188,86 @@ fn check_paths(
         fix: arguments.fix,
         threads: arguments.threads,
     };
-    let walked = walk::walk(&options, check, &progress);
+    let mut walked = walk::walk(&options, check, &progress);
     progress.finish();
+    name_sources(&mut walked, &fetched);
     if walked.files == 0 && walked.failures.is_empty() {
         return Err(nothing_found(&options.roots, walked.other_spellings));
     }
     Ok((walked, is_walk))
+}
+
+/// What an argument means.
+enum Target {
+    /// A path on this machine.
+    Path { path: PathBuf, is_folder: bool },
+    /// Skills that were fetched to be checked.
+    Fetched(Vec<FetchedSkill>),
+}
+
+fn target(path: &Path, arguments: &Arguments, printer: &mut Printer) -> Result<Target, Error> {
+    let library = session::library()?;
+    let is_chosen = arguments.reference.skill.is_some();
+    let here = match std::fs::metadata(path) {
+        Ok(metadata) if !is_chosen && !needs_fetch(path, metadata.is_dir()) => {
+            // Installed skills win over folders of the same name, as for every other verb.
+            match library.installed_at(path) {
+                Some(located) => Found::Here(Box::new(located)),
+                None => {
+                    let is_folder = metadata.is_dir();
+                    return Ok(Target::Path { path: path.to_owned(), is_folder });
+                }
+            }
+        }
+        Ok(_) => Found::Elsewhere { here: None },
+        Err(source) => match skill_ref::find(path, &arguments.reference) {
+            Ok(found) => found,
+            Err(_) => return Err(Error::io("read", path, &source)),
+        },
+    };
+    let fixed = |what: &str| {
+        Error::usage(format!("`--fix` changes files, and `{}` is {what}", path.display()))
+    };
+    let problem = match here {
+        Found::Here(located) => {
+            if arguments.fix {
+                return Err(fixed("an installed skill")
+                    .hint(format!("`./{}` is the folder here", path.display())));
+            }
+            skill_ref::note_others(path, &located, printer)?;
+            return Ok(Target::Path { path: located.file.place().to_owned(), is_folder: true });
+        }
+        Found::Elsewhere { here } => here,
+    };
+    if arguments.fix {
+        return Err(match problem {
+            Some(problem) => problem.into(),
+            None => fixed("only fetched to be read").hint("run it without `--fix`"),
+        });
+    }
+    let choice = arguments.reference.choice(SkillChoice::All);
+    let fetched = skill_ref::fetch(path, &choice, problem, &arguments.reference, printer)?;
+    for skill in &fetched.skills {
+        skill_ref::announce(skill, printer);
+    }
+    Ok(Target::Fetched(fetched.skills))
+}
+
+/// Replaces temporary folders in reports by where the skills come from.
+fn name_sources(walked: &mut Walked, fetched: &[FetchedSkill]) {
+    for skill in fetched.iter().filter(|skill| skill.temporary().is_some()) {
+        let folder = skill.directory.display().to_string();
+        let place = skill.pinned.to_string();
+        let place = place.trim_end_matches('/');
+        for report in &mut walked.reports {
+            if let Some(rest) = report.path.strip_prefix(&folder) {
+                report.path = format!("{place}{rest}");
+            }
+        }
+        for failure in &mut walked.failures {
+            failure.message = failure.message.replace(&folder, place);
+        }
+    }
 }
 
 fn nothing_found(roots: &[Root], other_spellings: usize) -> Error {

@@ -89,6 +89,9 @@ pub(crate) struct Arguments {
     /// Show what would change, and write nothing
     #[arg(long)]
     dry_run: bool,
+    /// Print the difference of all texts from what is installed
+    #[arg(long)]
+    diff: bool,
     #[command(flatten)]
     fetching: FetchOptions,
     /// The output format
@@ -132,6 +135,7 @@ fn install(
     let options = ChangeOptions {
         dry_run: arguments.dry_run,
         yes: arguments.permissions.yes(),
+        diff: arguments.diff,
         skip_unavailable: arguments.skip_broken,
     };
     carry_out(&packages, &request, &sources, options, report, printer)

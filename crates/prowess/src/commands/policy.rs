@@ -1,20 +1,25 @@
 //! `prowess policy`: what a tool may do and why, without running anything.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use prowess_engine::{ApprovalStore as _, Examination, FileApprovals, examine_for_user};
+use prowess_engine::{ApprovalStore as _, Examination, FileApprovals, examine_for_user, scripts};
 use prowess_format::skill::Tool;
+use prowess_library::{capabilities_in, capabilities_json};
 use prowess_policy::{Decision, LineKind, Mode, ToolPolicy, ToolSource, tool_policies};
+use prowess_store::capabilities::Capability;
 use serde_json::{Value, json};
 
 use super::Outcome;
 use crate::cli::DialectOption;
 use crate::error::Error;
+use crate::render::capability_text;
 use crate::render::problem_text::hints;
 use crate::run::standing::{self, StandingOptions};
 use crate::run::tool_run;
 use crate::session;
+use crate::skill::skill_ref::{self, ReferenceOptions};
 use crate::skill::tool_ref;
 use crate::terminal::printer::{Channel, Printer, inline};
 use crate::terminal::wrap::wrap;
@@ -25,17 +30,22 @@ use crate::terminal::wrap::wrap;
 /// the tool runs, how far it is trusted, its working directory, what it may and
 /// may not do, what you would be asked, and its limits. Missing programs and
 /// scripts are reported as `prowess run` reports them. Nothing runs. Without
-/// `/TOOL` every tool of the skill is explained.
+/// `/TOOL` every tool of the skill is explained. A skill that is not on this
+/// machine is fetched to be read, and nothing is installed.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
   prowess policy examples/git-insights
+  prowess policy owner/repository --skill greet
   prowess policy examples/git-insights/recent_changes --format json")]
 pub(crate) struct Arguments {
     /// A skill's folder or file, or the name of an installed skill, with `/TOOL` for
-    /// one of its tools
-    #[arg(value_name = "PATH[/TOOL]")]
+    /// one of its tools or `/scripts/FILE` for one of its scripts; or anything that
+    /// `prowess install` takes
+    #[arg(value_name = "SKILL[/TOOL]")]
     path: PathBuf,
+    #[command(flatten)]
+    reference: ReferenceOptions,
     #[command(flatten)]
     dialect: DialectOption,
     /// The mode you are in: Global, Dev, Meeting or Writer
@@ -70,17 +80,33 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
 }
 
 fn decide(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let (loaded, tool_name) = tool_ref::load_with_tool(&arguments.path, printer)?;
+    let (loaded, tool_name) =
+        tool_ref::read_with_script(&arguments.path, &arguments.reference, printer)?;
     let dialect = arguments.dialect.dialect;
     let skill = tool_run::load_without_errors(&loaded, dialect, "decided about", printer)?;
-    let tools: Vec<&Tool> = match tool_name {
-        Some(name) => {
-            tool_ref::choose(&skill.skill, Some(&name), &loaded, "policy")?.into_iter().collect()
-        }
-        None => skill.skill.tools.iter().collect(),
+    let is_whole = tool_name.is_none();
+    let tools: Vec<Tool> = match tool_name {
+        Some(name) => tool_ref::choose_or_script(&skill, Some(&name), &loaded, "policy")?
+            .into_iter()
+            .collect(),
+        None => skill.skill.tools.clone(),
+    };
+    // What an agent does that follows the text is no decision of ours, and still the most that most skills can do.
+    let capabilities = match (&loaded.directory, is_whole) {
+        (Some(folder), true) => Some(capabilities_in(folder)?),
+        _ => None,
     };
     if tools.is_empty() {
-        printer.note(&format!("`{}` has no tools, so there is nothing to decide", loaded.shown));
+        if capabilities.is_none() {
+            printer
+                .note(&format!("`{}` has no tools, so there is nothing to decide", loaded.shown));
+        }
+        let scripts = skill.directory.as_deref().map(|folder| scripts(&skill.skill, folder));
+        if let Some(script) = scripts.unwrap_or_default().first() {
+            let place = skill_ref::shown(loaded.directory.as_deref().unwrap_or(&loaded.path));
+            let path = &script.path;
+            printer.hint(&format!("it has scripts: see `prowess policy {place}/{path}`"));
+        }
     }
     let world = arguments.standing.world(session::world()?)?;
     let user = arguments.standing.grants(&world)?;
@@ -89,15 +115,17 @@ fn decide(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error
     let records = tool_policies(&skill.skill, &skill.name);
     let mut decided = Vec::new();
     for tool in tools {
-        let examined = examine_for_user(&skill, tool, arguments.mode, &user, &world, &approvals)
+        let world = tool_run::world_for(&tool, Arc::clone(&world))?;
+        let examined = examine_for_user(&skill, &tool, arguments.mode, &user, &world, &approvals)
             .map_err(|error| Error::failed(error.to_string()))?;
         decided.push((tool, examined));
     }
     match arguments.format {
         Format::Text => {
             let width = printer.width(Channel::Out);
-            let pages: Vec<String> =
-                decided.iter().map(|(_, examined)| page(examined, width)).collect();
+            let pages = decided.iter().map(|(_, examined)| page(examined, width));
+            let instructions = capabilities.iter().map(|found| instructions(found, width));
+            let pages: Vec<String> = pages.chain(instructions).collect();
             printer.report(&pages.join("\n"));
             let uses_place = |examined: &Examination| examined.decision.spec().depends_on_place();
             if decided.iter().any(|(_, examined)| uses_place(examined)) {
@@ -112,10 +140,29 @@ fn decide(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error
                     wire(tool, examined, record)
                 })
                 .collect();
-            printer.json(&json!({ "skill": skill.name, "tools": tools }));
+            printer.json(&json!({
+                "skill": skill.name,
+                "tools": tools,
+                "capabilities": capabilities.as_deref().map(capabilities_json),
+            }));
         }
     }
     Ok(Outcome::Fine)
+}
+
+/// What an agent does that follows the text of the skill.
+fn instructions(capabilities: &[Capability], width: Option<usize>) -> String {
+    let mut page = format!("an agent {}\n", capability_text::AGENT_RIGHTS);
+    let capabilities: Vec<&Capability> = capabilities.iter().collect();
+    let lines = capability_text::lines(&capabilities, "");
+    if lines.is_empty() {
+        page.push_str("    it pre-approves, hooks, runs and installs nothing\n");
+    }
+    for line in lines {
+        page.push_str(&wrap(&format!("  * {line}"), 4, width));
+        page.push('\n');
+    }
+    page
 }
 
 fn page(examined: &Examination, width: Option<usize>) -> String {

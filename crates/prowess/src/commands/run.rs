@@ -1,10 +1,10 @@
-//! `prowess run`: runs a tool of a skill in a sandbox, after asking for approval, or a prompt skill on a model.
+//! `prowess run`: runs a tool or a script of a skill in a sandbox, after asking for approval, or a prompt skill on a model.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use prowess_core::Envelope;
-use prowess_engine::{Call, CancellationToken, LoadedSkill};
+use prowess_engine::{ARGUMENTS, Call, CancellationToken, LoadedSkill, listed, scripts};
 use prowess_format::skill::Tool;
 
 use super::Outcome;
@@ -20,7 +20,7 @@ use crate::skill::skill_ref;
 use crate::skill::tool_ref;
 use crate::terminal::printer::Printer;
 
-/// Run a tool of a skill in a sandbox, or a prompt skill on a model
+/// Run a tool or a script of a skill in a sandbox, or a prompt skill on a model
 ///
 /// First the values, the skill's files and the programs are checked. Then the
 /// policy decides: the tool runs, is refused, or you are asked. The question
@@ -34,6 +34,12 @@ use crate::terminal::printer::Printer;
 /// and SIGKILL five seconds later. A second Ctrl-C sends SIGKILL at once. A third
 /// ends prowess itself, without the check of what the tool has left behind.
 ///
+/// A script of a skill is a tool as well, whatever the dialect: name it by its
+/// path in the skill, and put its arguments after `--`. They are passed on as they
+/// are, without a shell, and it works in the current folder. The `#!` line chooses the interpreter, or else the
+/// extension. A script may start base utilities such as `sort`, `grep` and `tar`;
+/// other programs have to be declared by the skill.
+///
 /// A prompt skill has no tools: its inputs are put into its text, passages of its
 /// knowledge base are retrieved, and a model answers. `prowess models` lists the
 /// models. Nothing in the text is executed.
@@ -42,6 +48,7 @@ use crate::terminal::printer::Printer;
 Examples:
   prowess run examples/word-count --input file=examples/README.md --yes
   prowess run examples/word-count --input file=/dev/null --yes --format json
+  prowess run examples/word-count/scripts/words.sh --yes -- examples/README.md
   prowess run examples/release-notes --input commits=@log --model ollama/qwen3
 
 Exit codes:
@@ -63,7 +70,7 @@ A tool may exit with 2, 3 or 124 to 127 itself: `outcome` in `--format json`
 tells which it was.")]
 pub(crate) struct Arguments {
     /// A skill's folder or file, or the name of an installed skill, with `/TOOL` for
-    /// one of its tools
+    /// one of its tools or `/scripts/FILE` for one of its scripts
     #[arg(value_name = "PATH[/TOOL]")]
     path: PathBuf,
     #[command(flatten)]
@@ -81,6 +88,9 @@ pub(crate) struct Arguments {
     /// Write the answer of a prompt skill to a file
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Arguments of a script, passed on as they are
+    #[arg(last = true, value_name = "ARGUMENTS")]
+    arguments: Vec<String>,
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
@@ -91,10 +101,15 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
 fn start(arguments: &Arguments, printer: &mut Printer) -> Result<Envelope, NotRun> {
     let _run = log::run_span().entered();
     let resolving = tracing::info_span!("resolve").entered();
-    let (loaded, tool_name) = tool_ref::load_with_tool(&arguments.path, printer)?;
+    let (loaded, tool_name) = tool_ref::load_with_script(&arguments.path, printer)?;
     let skill = tool_run::load_without_errors(&loaded, arguments.dialect.dialect, "run", printer)?;
     drop(resolving);
     if tool_name.is_none() && prompt_run::is_prompt(&skill.skill) {
+        if !arguments.arguments.is_empty() {
+            return Err(Error::usage("arguments after `--` are for scripts")
+                .hint("give the inputs of a prompt with `--input NAME=VALUE`")
+                .into());
+        }
         return Ok(start_prompt(arguments, &skill, printer)?);
     }
     for (option, is_given) in
@@ -105,8 +120,12 @@ fn start(arguments: &Arguments, printer: &mut Printer) -> Result<Envelope, NotRu
             return Err(Error::usage(message).hint(format!("run without `{option}`")).into());
         }
     }
-    let tool = choose(&skill, tool_name.as_deref(), &loaded)?.clone();
-    let values = inputs::values(&arguments.inputs, &tool.parameters)?;
+    let tool = choose(&skill, tool_name.as_deref(), &loaded)?;
+    let mut values = inputs::values(&arguments.inputs, &tool.parameters)?;
+    if !arguments.arguments.is_empty() {
+        call_run::refuse_arguments(&tool, values.contains_key(ARGUMENTS))?;
+        values.insert(ARGUMENTS.to_owned(), arguments.arguments.clone().into());
+    }
     let call = Call { skill, tool, values, mode: arguments.options.mode };
     call_run::start(call, &arguments.options, session::world()?, printer)
 }
@@ -138,17 +157,28 @@ fn start_prompt(
     Ok(envelope)
 }
 
-fn choose<'s>(
-    skill: &'s LoadedSkill,
+fn choose(
+    skill: &LoadedSkill,
     name: Option<&str>,
     loaded: &skill_ref::Loaded,
-) -> Result<&'s Tool, Error> {
-    tool_ref::choose(&skill.skill, name, loaded, "run")?.ok_or_else(|| {
+) -> Result<Tool, Error> {
+    tool_ref::choose_or_script(skill, name, loaded, "run")?.ok_or_else(|| {
         let shown = &loaded.shown;
-        tool_run::refused(format!(
+        let error = tool_run::refused(format!(
             "`{shown}` contains instructions for an agent and defines no tools"
-        ))
-        .hint(format!("`prowess render {shown}` prints what an agent reads"))
-        .hint("to use it, put its folder where your agent looks for skills")
+        ));
+        let scripts = skill.directory.as_deref().map(|folder| scripts(&skill.skill, folder));
+        let scripts: Vec<String> =
+            scripts.unwrap_or_default().into_iter().map(|script| script.path).collect();
+        let place = skill_ref::shown(loaded.directory.as_deref().unwrap_or(&loaded.path));
+        let error = match scripts.first() {
+            Some(first) => error
+                .hint(format!("its scripts are {}", listed(&scripts)))
+                .hint(format!("run one of them, as in `prowess run {place}/{first}`")),
+            None => error,
+        };
+        error
+            .hint(format!("`prowess render {shown}` prints what an agent reads"))
+            .hint("to use it, put its folder where your agent looks for skills")
     })
 }

@@ -48,6 +48,9 @@ pub(crate) struct Arguments {
     /// Show what would change, and write nothing
     #[arg(long)]
     dry_run: bool,
+    /// Print the difference of all texts from what is installed
+    #[arg(long)]
+    diff: bool,
     #[command(flatten)]
     fetching: FetchOptions,
     /// The output format
@@ -71,6 +74,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         let options = ChangeOptions {
             dry_run: arguments.dry_run,
             yes: arguments.permissions.yes(),
+            diff: arguments.diff,
             skip_unavailable: false,
         };
         carry_out(&packages, &request, &sources, options, report, printer)

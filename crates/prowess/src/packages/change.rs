@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::render::change_report::Report;
 use crate::render::{change_text, placement_text, problem_text};
 use crate::terminal::confirm::confirm;
-use crate::terminal::printer::{Channel, Printer, inline};
+use crate::terminal::printer::{Channel, Printer, inline, visible_lines};
 
 /// How a change is carried out.
 #[derive(Clone, Copy)]
@@ -22,6 +22,8 @@ pub(crate) struct ChangeOptions {
     pub(crate) dry_run: bool,
     /// Answer yes to all questions.
     pub(crate) yes: bool,
+    /// Show the difference of the texts.
+    pub(crate) diff: bool,
     /// Install the other skills of a source without the unavailable ones.
     pub(crate) skip_unavailable: bool,
 }
@@ -70,6 +72,9 @@ impl Deciding<'_> {
         if !change.is_empty() {
             self.show_steps(change, is_asked);
         }
+        if self.options.diff {
+            self.show_differences(change);
+        }
         if dry_run {
             self.show_destinations(change)?;
         }
@@ -88,7 +93,7 @@ impl Deciding<'_> {
             Some(true) => Ok(Decision::ApplyAsShown),
             Some(false) => Err(Error::refused("nothing was installed, because you did not agree")),
             None => Err(Error::refused("confirmation is needed, but this is not a terminal")
-                .hint("read the questions with `--dry-run`, then agree with `--yes`")),
+                .hint("read the questions with `--dry-run` and the texts with `--diff`, then agree with `--yes`")),
         }
     }
 
@@ -170,6 +175,20 @@ impl Deciding<'_> {
             .map(|step| change_text::step(step, plan.keeps_files(step), width))
             .collect();
         self.printer.talk_report(|_| page);
+    }
+
+    fn show_differences(&mut self, change: &PreparedChange) {
+        let differences = change.text_differences();
+        if self.report.is_text() {
+            for (_, difference) in &differences {
+                self.printer.report(&visible_lines(difference));
+            }
+        }
+        let wire: serde_json::Map<String, Value> = differences
+            .into_iter()
+            .map(|(name, difference)| (name.to_string(), difference.into()))
+            .collect();
+        self.report.put(json!({ "diff": wire }));
     }
 
     fn show_destinations(&mut self, change: &PreparedChange) -> Result<(), Error> {

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use clap::Args;
 use prowess_core::{Envelope, Event, Remedy, RunOutcome, wire};
 use prowess_engine::{
-    Call, CancellationToken, Consent, Engine, PathValues, World, approve, prepare_for_user,
-    resolve_paths,
+    ARGUMENTS, Call, CancellationToken, Consent, Engine, PathValues, World, approve,
+    prepare_for_user, resolve_paths,
 };
+use prowess_format::skill::{Tool, ToolKind};
 use prowess_policy::Mode;
 use serde_json::Value;
 
@@ -73,6 +74,24 @@ impl From<prowess_engine::RunError> for NotRun {
     }
 }
 
+/// Refuses arguments after `--` for a tool that takes none, or that has them already.
+pub(crate) fn refuse_arguments(tool: &Tool, are_given: bool) -> Result<(), Error> {
+    if are_given {
+        return Err(Error::usage(format!("`{ARGUMENTS}` is given twice"))
+            .hint("write the arguments after `--` only"));
+    }
+    match tool.kind {
+        ToolKind::Script | ToolKind::CommandLine => Ok(()),
+        ToolKind::Command | ToolKind::Python | ToolKind::Handler => {
+            let name = &tool.name.value;
+            Err(Error::usage(format!(
+                "arguments after `--` are for scripts, and `{name}` is a tool"
+            ))
+            .hint("give its values with `--input NAME=VALUE`"))
+        }
+    }
+}
+
 /// Prepares a call, asks for approval, runs it, and prints what happens.
 pub(crate) fn start(
     call: Call,
@@ -80,7 +99,8 @@ pub(crate) fn start(
     world: Arc<World>,
     printer: &mut Printer,
 ) -> Result<Envelope, NotRun> {
-    let mut world = Arc::unwrap_or_clone(options.standing.world(world)?);
+    let world = options.standing.world(world)?;
+    let mut world = tool_run::world_for(&call.tool, world)?;
     for binding in &options.credential {
         world.bind_credential(binding).map_err(prowess_engine::RunError::from)?;
     }

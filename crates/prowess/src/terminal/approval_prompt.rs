@@ -19,7 +19,7 @@ const MAX_LINES: usize = 20;
 /// The most lines of a description.
 const MAX_ABOUT_LINES: usize = 2;
 
-/// Asks the user on the terminal; without a terminal the reply is [`Reply::Nobody`].
+/// Asks the user on the terminal; without a terminal the reply is [`ApprovalReply::Nobody`].
 pub(crate) struct TerminalApprover<'p> {
     pub(crate) printer: &'p mut Printer,
 }

@@ -13,6 +13,9 @@ mod failing;
 mod fix;
 mod formats;
 #[cfg(target_os = "linux")]
+mod guide;
+mod guides;
+#[cfg(target_os = "linux")]
 mod hostile_texts;
 mod importing;
 mod info;
@@ -23,6 +26,7 @@ mod kb_crash;
 mod list;
 mod logging;
 mod migrate;
+mod migrate_archive;
 mod models;
 mod models_tls;
 mod new;
@@ -32,8 +36,8 @@ mod packages;
 mod packing;
 mod placing;
 mod prompt;
+
 mod question_screen;
-mod readme;
 mod real_model;
 mod reference;
 mod removing;
@@ -54,6 +58,8 @@ mod run_secrets;
 mod run_standing;
 mod run_tool_packs;
 mod schema;
+mod schema_validators;
+mod scripts;
 mod show;
 mod signing;
 mod tampering;

@@ -112,7 +112,11 @@ fn install(
         min_age: arguments.fetching.min_age,
         agents: AgentTargets::Existing,
     };
-    let options =
-        ChangeOptions { dry_run: arguments.dry_run, yes: arguments.yes, skip_unavailable: false };
+    let options = ChangeOptions {
+        dry_run: arguments.dry_run,
+        yes: arguments.yes,
+        diff: false,
+        skip_unavailable: false,
+    };
     carry_out(&packages, &request, &sources, options, report, printer)
 }

@@ -1,0 +1,4 @@
+//! Tests of the crate's public API.
+
+mod laws;
+mod scripts;
