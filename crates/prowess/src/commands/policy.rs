@@ -109,15 +109,19 @@ fn decide(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error
         }
     }
     let world = arguments.standing.world(session::world()?)?;
-    let user = arguments.standing.grants(&world)?;
+    // A wrong permission is told also where there is no tool.
+    arguments.standing.grants(&world)?;
     let approvals =
         FileApprovals::of(&world.state).load().map_err(|error| Error::failed(error.to_string()))?;
     let records = tool_policies(&skill.skill, &skill.name);
     let mut decided = Vec::new();
+    let mut works_at_home = false;
     for tool in tools {
         let world = tool_run::world_for(&tool, Arc::clone(&world))?;
+        let user = arguments.standing.grants(&world)?;
         let examined = examine_for_user(&skill, &tool, arguments.mode, &user, &world, &approvals)
             .map_err(|error| Error::failed(error.to_string()))?;
+        works_at_home |= world.falls_back_to_home() && examined.decision.spec().depends_on_place();
         decided.push((tool, examined));
     }
     match arguments.format {
@@ -127,8 +131,7 @@ fn decide(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error
             let instructions = capabilities.iter().map(|found| instructions(found, width));
             let pages: Vec<String> = pages.chain(instructions).collect();
             printer.report(&pages.join("\n"));
-            let uses_place = |examined: &Examination| examined.decision.spec().depends_on_place();
-            if decided.iter().any(|(_, examined)| uses_place(examined)) {
+            if works_at_home {
                 standing::hint_at_home(&world, printer);
             }
         }

@@ -140,3 +140,21 @@ fn own_write_access_is_where_the_user_is() {
     assert!(made.starts_with("exit 0\n"), "{made}");
     assert!(scene.path().join("repo/sub/out/made").exists());
 }
+
+#[test]
+fn exec_takes_own_grants_and_folders() {
+    let scene = probe("permissions: [\"filesystem:read:./**\"]\n", &[("say", &[], "echo hello")])
+        .file("repo/sub/out/kept", "")
+        .inside("repo/sub");
+    let refused = scene.run("exec ../../skills/probe --yes -- touch out/made");
+    assert!(refused.starts_with("exit 1\n"), "{refused}");
+    let allowed =
+        scene.run("exec ../../skills/probe --yes --allow filesystem:write:./out -- touch out/made");
+    assert!(allowed.starts_with("exit 0\n"), "{allowed}");
+    assert!(scene.path().join("repo/sub/out/made").exists());
+    let shown = scene.stdout("exec ../../skills/probe --yes --cwd out -- ls");
+    assert_eq!(shown, "kept\nmade\n");
+    let wrong = scene.run("exec ../../skills/probe --yes --allow shel:execute:git -- ls");
+    assert!(wrong.starts_with("exit 2\n"), "{wrong}");
+    assert!(wrong.contains("did you mean `--allow shell:execute:git`?"), "{wrong}");
+}
