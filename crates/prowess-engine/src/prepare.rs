@@ -279,7 +279,7 @@ pub fn examine_for_user(
         let verdict = format!("`{}` does not run here", visible(&name));
         let refused = format!("refused, because {}", visible(&error.to_string()));
         let told = [(LineKind::Verdict, verdict), (LineKind::Refused, refused)];
-        let told = told.into_iter().map(|(kind, text)| Line { kind, text });
+        let told = told.into_iter().map(|(kind, text)| Line::new(kind, text));
         remedies.extend(error.remedies());
         // In place of the policy's verdict, which is about the rest.
         lines.splice(..1, told);
@@ -385,6 +385,15 @@ impl PreparedCall {
         lines
     }
 
+    /// Whether the tool gets something of the folder that it works in.
+    pub fn uses_working_directory(&self) -> bool {
+        let is_there = |grant: &Grant| match grant.scope() {
+            GrantScope::Path(path) => path.root() == prowess_policy::scope::PathRoot::Working,
+            _ => false,
+        };
+        self.grants.for_tool(&self.call.tool.name).grants().iter().any(is_there)
+    }
+
     /// Skill and tool.
     pub fn name(&self) -> String {
         format!("{}/{}", self.call.skill.name, self.call.tool.name.value)
@@ -436,7 +445,7 @@ fn notes(tool: &str, missing: &[MissingProgram], decision: &Decision) -> Vec<Lin
         return Vec::new();
     }
     let told = named_programs::sentences(tool, missing, &decision.spec().programs);
-    told.into_iter().map(|text| Line { kind: LineKind::Note, text }).collect()
+    told.into_iter().map(|text| Line::new(LineKind::Note, text)).collect()
 }
 
 pub(crate) fn finder<'f>(skill: &'f LoadedSkill, world: &'f World) -> Finder<'f> {

@@ -109,18 +109,20 @@ fn decide(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error
         }
     }
     let world = arguments.standing.world(session::world()?)?;
-    let user = arguments.standing.grants(&world)?;
+    // A wrong permission is told also where there is no tool.
+    arguments.standing.grants(&world)?;
     let approvals =
         FileApprovals::of(&world.state).load().map_err(|error| Error::failed(error.to_string()))?;
     let records = tool_policies(&skill.skill, &skill.name);
     let mut decided = Vec::new();
-    let mut falls_back = false;
+    let mut works_at_home = false;
     for tool in tools {
         let world = tool_run::world_for(&tool, Arc::clone(&world))?;
-        falls_back |= world.falls_back_to_home();
+        let user = arguments.standing.grants(&world)?;
         let mut examined =
             examine_for_user(&skill, &tool, arguments.mode, &user, &world, &approvals)
                 .map_err(|error| Error::failed(error.to_string()))?;
+        works_at_home |= world.falls_back_to_home() && examined.decision.spec().depends_on_place();
         // The folder that a skill was fetched into is gone before anybody can look into it.
         if let (Some(_), Some(directory)) = (&loaded.temporary, &loaded.directory) {
             let directory = directory.display().to_string();
@@ -137,7 +139,7 @@ fn decide(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error
             let instructions = capabilities.iter().map(|found| instructions(found, width));
             let pages: Vec<String> = pages.chain(instructions).collect();
             printer.report(&pages.join("\n"));
-            if falls_back {
+            if works_at_home {
                 printer.hint(&standing::home_hint());
             }
         }
