@@ -46,6 +46,7 @@ pub mod service;
 mod skill_files;
 mod skill_folders;
 mod tool;
+mod tracked;
 pub mod workflow;
 mod world;
 
@@ -78,4 +79,5 @@ pub use tool::openclaw::HandlerError;
 pub use tool::python::{
     LoadError, LoadOptions, LoadStep, PackageError, PythonWorkers, load_skill, requirements_file,
 };
+pub use tracked::TrackedFiles;
 pub use world::{StateFolders, World, WorldError};

@@ -8,14 +8,17 @@
 //! terminal and prints nothing; failures are [`prowess_core::Problem`]s.
 
 mod cache;
+mod check_settings;
 mod file;
 mod folders;
 mod installed;
 mod library;
 mod locate;
 mod models;
+mod packaged_files;
 pub mod packages;
 
+pub use check_settings::{CHECK_SETTINGS, CheckSettings};
 pub use file::{
     MANIFESTS, MOST_BYTES, SkillFile, TOOL_PACK, TOOL_PACK_ENDING, directory_name, is_main_name,
     main_file, path_problem, read, shown,
@@ -23,3 +26,4 @@ pub use file::{
 pub use library::{Library, Statistics};
 pub use locate::{Located, Other};
 pub use models::ModelCache;
+pub use packaged_files::PackagedFiles;
