@@ -252,7 +252,7 @@ fn link_path(target: &str) -> Option<String> {
             .all(|character| character.is_ascii_alphanumeric() || "+.-".contains(character))
     });
     // A single word is a placeholder such as `[title](url)`.
-    let is_file = path.contains(['/', '.']) && !scheme && !path.starts_with(['/', '~', '\\', '.'])
+    let is_file = path.contains(['/', '.']) && !scheme && !path.starts_with(['/', '~', '\\'])
         || path.starts_with("./")
         || path.starts_with("../");
     (is_file && is_plain(path)).then(|| decoded(path))

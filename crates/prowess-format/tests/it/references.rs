@@ -54,7 +54,10 @@ fn dead_links_are_reported() {
     5:5 warning wrong-case-path `references/Guide.md` is called `references/guide.md`
     See [the guide](references/guide.md).
     ");
-    assert_snapshot!(told("See [a](../other/x.md) and [b](.notes/draft.md)."), @"5:5 warning unpackaged-file `../other/x.md` is not packed with the skill: it is outside the skill's folder");
+    assert_snapshot!(told("See [a](../other/x.md) and [b](.notes/draft.md)."), @"
+    5:5 warning unpackaged-file `../other/x.md` is not packed with the skill: it is outside the skill's folder
+    5:28 warning unpackaged-file `.notes/draft.md` is not packed with the skill: it is hidden
+    ");
     assert_snapshot!(told("See [b](./.notes/draft.md) and [a][1].\n\n[1]: references/none.md"), @"
     5:5 warning missing-file `./.notes/draft.md` does not exist
     5:32 warning missing-file `references/none.md` does not exist

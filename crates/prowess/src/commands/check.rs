@@ -153,6 +153,19 @@ fn is_dropped(report: &FileReport) -> bool {
     report.verdicts.iter().any(|verdict| verdict.outcome == client::ClientOutcome::Dropped)
 }
 
+/// Whether a finding says that clients don't see the skill, or drop it: then the file is not "ok". A text without any front
+/// matter is valid prose, for which skillrt documents the line.
+fn is_overlooked(report: &FileReport) -> bool {
+    const RULES: &[&str] = &[
+        "blank-lines-before-fence",
+        "byte-order-mark",
+        "dropped-by-client",
+        "misplaced-front-matter",
+        "wrong-file-name",
+    ];
+    report.findings.iter().any(|found| RULES.contains(&found.rule.name))
+}
+
 fn check_stdin(arguments: &Arguments, check: &CheckOptions<'_>) -> Result<Walked, Error> {
     if arguments.least_safety().is_some() {
         return Err(Error::usage("`--fix` can't change standard input")
@@ -251,7 +264,9 @@ fn print(arguments: &Arguments, walked: &Walked, is_walk: bool, printer: &mut Pr
         && let [report] = walked.reports.as_slice()
         && walked.files == 1
         && walked.errors == 0
+        && walked.failures.is_empty()
         && !is_dropped(report)
+        && !is_overlooked(report)
         && !printer.is_quiet()
     {
         printer.report(&format!("{}\n", ok_line(report)));
