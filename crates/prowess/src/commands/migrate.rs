@@ -401,6 +401,7 @@ impl Migrated {
             bytes: self.migration().files[0].1.as_bytes(),
             directory: Some(staged.path()),
             directory_name: Some(name),
+            disabled: &[],
         };
         let examined = check_report::examine(&source, &options, None);
         let reports: Vec<_> = examined.report.into_iter().collect();

@@ -2,6 +2,7 @@
 
 mod agent;
 mod check;
+mod check_truth;
 mod cloning;
 mod convert;
 mod docs;
