@@ -13,9 +13,11 @@ mod agent_skills;
 mod change;
 mod import;
 mod inventory;
+mod lock_conflict;
 mod outdated;
 mod placement;
 mod removal;
+mod scope;
 mod verification;
 
 use std::path::{Path, PathBuf};
@@ -39,9 +41,11 @@ pub use change::{
 };
 pub use import::{ImportedFile, ImportedSkills, SkippedImport};
 pub use inventory::{Inventory, MissingSkill, SkillState, agent_by_id};
+pub use lock_conflict::{ResolvedLock, SidePreference, unchosen_side};
 pub use outdated::{OutdatedReport, OutdatedSkill};
 pub use placement::{AgentTargets, PlacementReport};
 pub use removal::{PreparedRemoval, RemovalReason, RemovalReport, RemovedSkill};
+pub use scope::{ScopeChoice, ScopeReason};
 pub use verification::{Revocations, VerifyReport};
 
 /// The folder of a project in which its own skills and its lock file are.
@@ -50,6 +54,8 @@ pub(crate) const PROJECT_FOLDER: &str = ".prowess";
 pub(crate) const TRUST_FILE: &str = "trust.json";
 /// The folder with the user's own keys, in the user's data folder.
 const KEY_FOLDER: &str = "keys";
+
+pub(crate) use scope::project_around;
 
 /// Where skills come from.
 #[derive(Clone, Copy)]

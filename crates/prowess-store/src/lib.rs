@@ -94,6 +94,7 @@ pub mod agents;
 pub mod agreement;
 pub mod commit;
 pub mod composition;
+pub mod conflict;
 pub mod declared_version;
 pub mod discovery;
 pub mod drift;

@@ -12,11 +12,11 @@ use serde_json::json;
 use super::Outcome;
 use crate::error::Error;
 use crate::packages::change::{ChangeOptions, carry_out};
-use crate::packages::manager;
 use crate::packages::names::skill_name;
 use crate::packages::options::{
     AgentOptions, FetchOptions, Format, PermissionOptions, ScopeOption,
 };
+use crate::packages::scope::ScopedPackages;
 use crate::packages::sources::SourceSession;
 use crate::render::change_report::{Report, changing};
 use crate::render::inventory_text::shown;
@@ -108,18 +108,19 @@ fn install(
     report: &mut Report,
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
-    let packages = manager()?;
-    let scope = arguments.scope.scope();
-    let agents = arguments.agents.targets(&packages, scope)?;
+    let scoped = ScopedPackages::open(arguments.scope)?;
+    scoped.tell(report, printer);
+    let (packages, scope) = (&scoped.packages, scoped.scope());
+    let agents = arguments.agents.targets(packages, scope)?;
     let is_restore = arguments.skills.is_empty() && arguments.import.is_none();
     if is_restore {
         require_lock_file(&packages.lock_path(scope))?;
     }
-    let sources = SourceSession::open(&packages, printer, arguments.fetching.offline)?;
+    let sources = SourceSession::open(packages, printer, arguments.fetching.offline)?;
     let goal = match &arguments.import {
         _ if is_restore => ChangeGoal::Restore,
-        Some(file) => ChangeGoal::Import(import(file.as_deref(), &packages, printer)?),
-        None => ChangeGoal::Install(requirements(arguments, &packages, &sources)?),
+        Some(file) => ChangeGoal::Import(import(file.as_deref(), packages, printer)?),
+        None => ChangeGoal::Install(requirements(arguments, packages, &sources)?),
     };
     let request = ChangeRequest {
         goal,
@@ -134,7 +135,7 @@ fn install(
         yes: arguments.permissions.yes(),
         skip_unavailable: arguments.skip_broken,
     };
-    carry_out(&packages, &request, &sources, options, report, printer)
+    carry_out(packages, &request, &sources, options, report, printer)
 }
 
 fn require_lock_file(path: &Path) -> Result<(), Error> {

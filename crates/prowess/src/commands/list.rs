@@ -13,8 +13,8 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::Outcome;
 use crate::error::Error;
-use crate::packages::manager;
-use crate::packages::options::Format;
+use crate::packages::options::{Format, ScopeOption};
+use crate::packages::scope::ScopedPackages;
 use crate::render::inventory_text::{first_problem, problems, shown};
 use crate::terminal::printer::{Channel, Printer, inline};
 use crate::terminal::wrap::wrap;
@@ -36,6 +36,7 @@ use crate::terminal::wrap::wrap;
 Examples:
   prowess list
   prowess list --project
+  prowess list --user
   prowess list --agents
   prowess list --format json
 
@@ -46,6 +47,9 @@ pub(crate) struct Arguments {
     /// Only those that are installed in the project
     #[arg(long)]
     project: bool,
+    /// Only those that are installed for you
+    #[arg(long, conflicts_with = "project")]
+    user: bool,
     /// Show which agents find each skill
     #[arg(long)]
     agents: bool,
@@ -71,7 +75,8 @@ struct Row {
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let packages = manager()?;
+    let scoped = ScopedPackages::open(ScopeOption::new(arguments.project, arguments.user))?;
+    let packages = &scoped.packages;
     let places = packages.places();
     let inventory = packages.inventory();
     for warning in &inventory.warnings {
@@ -79,11 +84,15 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     }
     let present = agents::present(places);
     let present = (!arguments.all).then_some(present.as_slice());
-    let is_meant = |found: &&FoundSkill| {
-        !arguments.project || inventory.listing.roots[found.root].kind == RootKind::Project
+    let only = (arguments.project || arguments.user).then(|| scoped.scope());
+    let is_meant = |found: &&FoundSkill| match (only, inventory.listing.roots[found.root].kind) {
+        (None, _)
+        | (Some(Scope::Project), RootKind::Project)
+        | (Some(Scope::User), RootKind::User) => true,
+        (Some(_), _) => false,
     };
     let skills: Vec<&FoundSkill> = inventory.listing.skills.iter().filter(is_meant).collect();
-    let is_listed = |missing: &&MissingSkill| !arguments.project || missing.scope == Scope::Project;
+    let is_listed = |missing: &&MissingSkill| only.is_none_or(|only| missing.scope == only);
     let missing: Vec<&MissingSkill> = inventory.missing.iter().filter(is_listed).collect();
     match arguments.format {
         Format::Json => {
@@ -101,9 +110,13 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
                 .iter()
                 .map(|note| json!({"path": note.path.display().to_string(), "message": note.why}))
                 .collect();
-            printer.json(&json!({ "skills": skills, "notes": notes }));
+            let mut object = packages.scope_json(scoped.choice);
+            object["skills"] = skills.into();
+            object["notes"] = notes.into();
+            printer.json(&object);
         }
         Format::Text => {
+            printer.say(&scoped.overview_line());
             for note in &inventory.listing.notes {
                 let path = shown(places, &note.path);
                 printer.warning(&format!("`{path}`: {}", note.why));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use clap::Args;
-use prowess_library::packages::Revocations;
+use prowess_library::packages::{Revocations, ScopeChoice, ScopeReason};
 use prowess_package::name::SkillName;
 use prowess_store::drift::{Drift, VerifiedSkill};
 use prowess_store::places::Scope;
@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 
 use super::Outcome;
 use crate::error::Error;
-use crate::packages::manager;
 use crate::packages::names::{skill_names, with_version};
 use crate::packages::options::{Format, ScopeOption};
+use crate::packages::scope::ScopedPackages;
 use crate::packages::sources::SourceSession;
 use crate::terminal::printer::{Printer, inline};
 
@@ -62,10 +62,14 @@ pub(crate) fn verify(
     format: Format,
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
-    let packages = manager()?;
-    let mut report = packages.verify(names, scope.scope())?;
+    let scoped = ScopedPackages::open(scope)?;
+    let packages = &scoped.packages;
+    let mut report = packages.verify(names, scoped.scope())?;
+    if format == Format::Text {
+        printer.say(&scoped.line());
+    }
     if report.concerns_registry() {
-        let sources = SourceSession::open(&packages, printer, !online)?;
+        let sources = SourceSession::open(packages, printer, !online)?;
         let catalogue = Some(&sources.sources as &dyn Catalogue);
         report.add_revocations(if online {
             Revocations::Asked(catalogue)
@@ -77,7 +81,10 @@ pub(crate) fn verify(
     match format {
         Format::Json => {
             let skills: Vec<Value> = findings.iter().map(wire).collect();
-            printer.json(&json!({ "ok": is_fine, "skills": skills }));
+            let mut object = packages.scope_json(scoped.choice);
+            object["ok"] = is_fine.into();
+            object["skills"] = skills.into();
+            printer.json(&object);
         }
         Format::Text if findings.is_empty() => printer.note("nothing is installed"),
         Format::Text => {
@@ -92,7 +99,7 @@ pub(crate) fn verify(
         return Ok(Outcome::Fine);
     }
     if format == Format::Text {
-        for step in next_steps(&findings, scope.scope()) {
+        for step in next_steps(&findings, scoped.choice) {
             printer.hint(&step);
         }
     }
@@ -101,8 +108,8 @@ pub(crate) fn verify(
 
 /// What to do about what was found, for each skill the one step that helps: putting files back does nothing where a key
 /// counts no longer, and trusting a key nothing where files have changed.
-fn next_steps(findings: &[VerifiedSkill], scope: Scope) -> BTreeSet<String> {
-    let restore = restore_command(scope);
+fn next_steps(findings: &[VerifiedSkill], choice: ScopeChoice) -> BTreeSet<String> {
+    let restore = restore_command(choice);
     let step = |finding: &VerifiedSkill| {
         let has = |is_meant: fn(&Drift) -> bool| finding.drifts.iter().any(is_meant);
         if has(|drift| matches!(drift, Drift::Revoked(_))) {
@@ -142,11 +149,12 @@ fn next_steps(findings: &[VerifiedSkill], scope: Scope) -> BTreeSet<String> {
     findings.iter().filter_map(step).collect()
 }
 
-/// The command that installs what the lock file of a scope says.
-pub(crate) fn restore_command(scope: Scope) -> &'static str {
-    match scope {
-        Scope::User => "prowess install",
-        Scope::Project => "prowess install --project",
+/// The command that installs what the lock file says, from where the user stands.
+fn restore_command(choice: ScopeChoice) -> &'static str {
+    match (choice.reason, choice.scope) {
+        (ScopeReason::ProjectLock | ScopeReason::NoProjectLock, _) => "prowess install",
+        (ScopeReason::Asked, Scope::User) => "prowess install --user",
+        (ScopeReason::Asked, Scope::Project) => "prowess install --project",
     }
 }
 

@@ -18,18 +18,30 @@ pub(crate) enum Format {
     Json,
 }
 
-/// The store that a verb is about.
+/// The store that a verb is about. Without a choice, a project that has a lock file is used, else the user's own store.
 #[derive(Args, Clone, Copy)]
 pub(crate) struct ScopeOption {
-    /// Use the project's store `.prowess/` instead of your own
+    /// Use the project's skills in `.prowess/`; makes any folder a project
     #[arg(long)]
     project: bool,
+    /// Use your own skills, also inside a project that has a lock file
+    #[arg(long, conflicts_with = "project")]
+    user: bool,
 }
 
 impl ScopeOption {
-    /// The scope of the store.
-    pub(crate) fn scope(self) -> Scope {
-        if self.project { Scope::Project } else { Scope::User }
+    /// The options of a verb that describes them in its own words.
+    pub(crate) fn new(project: bool, user: bool) -> Self {
+        Self { project, user }
+    }
+
+    /// The store that the user asks for.
+    pub(crate) fn asked(self) -> Option<Scope> {
+        match self {
+            Self { project: true, .. } => Some(Scope::Project),
+            Self { user: true, .. } => Some(Scope::User),
+            Self { .. } => None,
+        }
     }
 }
 

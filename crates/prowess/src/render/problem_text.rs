@@ -74,13 +74,21 @@ fn remedy_text(remedy: &Remedy) -> String {
         Remedy::UpdateLockFile => {
             "run `prowess agent install` without `--frozen`, and keep the new lock file".to_owned()
         }
+        Remedy::ResolveLockFile => {
+            "`prowess lock --resolve` keeps the skills of both sides and asks where they differ"
+                .to_owned()
+        }
+        Remedy::ChooseSide => {
+            "run it in a terminal to be asked, or decide with `--prefer ours`, `theirs` or `newer`"
+                .to_owned()
+        }
         Remedy::FindSkills => {
             "`prowess list` shows the skills here, `prowess search` those of a registry".to_owned()
         }
         Remedy::ListInstalled => "`prowess list` shows the installed skills".to_owned(),
         Remedy::Restore(scope) => {
-            let project = if scope == Scope::Project.as_str() { " --project" } else { "" };
-            format!("`prowess install{project}` restores what the lock file lists")
+            let option = if scope == Scope::Project.as_str() { "--project" } else { "--user" };
+            format!("`prowess install {option}` restores what the lock file lists")
         }
         Remedy::Check(path) => format!("`prowess check {path}` shows all problems"),
         Remedy::Fix(path) => {
