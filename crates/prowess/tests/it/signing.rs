@@ -74,6 +74,7 @@ fn a_publisher_makes_a_skill_community_and_an_auditor_verified() {
     assert_snapshot!(steady(&scene.run("install ./greet")), @"
     exit 4
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     warning: `greet`: the signature `SIGNATURE.json` holds, and its key `[HEX]` is not in the trust store
     greet 1.0.0, experimental
       from   [SCENE]/greet
@@ -113,6 +114,7 @@ fn a_signature_of_other_tools_counts_too() {
     assert_snapshot!(steady(&scene.run("install ./greet")), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     greet 1.0.0, verified
       from   [SCENE]/greet
       files  2 (1339 bytes)
@@ -129,6 +131,7 @@ fn a_changed_file_makes_a_signature_worse_than_none() {
     assert_snapshot!(scene.run("install ./greet --allow-experimental --allow-unsigned --yes"), @"
     exit 4
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: `greet` can't be installed: the signature `SIGNATURE.json` is invalid: files changed after signing: `SKILL.md` has changed
     hint: do not use it; ask its author for one whose signature is valid
     ");
@@ -218,6 +221,7 @@ fn a_key_counts_for_the_names_it_was_given() {
     assert_snapshot!(steady(&scene.run("update greet")), @"
     exit 4
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: `greet` can't be installed: the signature `SIGNATURE.json` is invalid: the key `[HEX]` was revoked at [TIME]
     hint: do not use it; ask its author for one whose signature is valid
     ");
@@ -243,6 +247,7 @@ fn a_skill_that_calls_itself_experimental_is_told_from_one_that_nobody_signed() 
     assert_snapshot!(steady(&scene.run("install ./greet")), @"
     exit 4
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     greet 1.0.0, experimental
       from   [SCENE]/greet
       files  2 (546 bytes)
@@ -264,6 +269,7 @@ fn a_claim_below_the_proof_is_shown() {
     assert_snapshot!(steady(&scene.run("install ./greet --dry-run")), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     greet 1.0.0, community
       from   [SCENE]/greet
       files  2 (543 bytes)
