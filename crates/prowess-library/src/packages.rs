@@ -19,6 +19,7 @@ mod placement;
 mod removal;
 mod scope;
 mod verification;
+mod visibility;
 
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -40,13 +41,14 @@ pub use change::{
     SkillFailure,
 };
 pub use import::{ImportedFile, ImportedSkills, SkippedImport};
-pub use inventory::{Inventory, MissingSkill, SkillState, agent_by_id};
+pub use inventory::{Inventory, MissingSkill, SkillState, agent_by_id, client_by_id};
 pub use lock_conflict::{ResolvedLock, SidePreference, unchosen_side};
 pub use outdated::{OutdatedReport, OutdatedSkill};
 pub use placement::{AgentTargets, PlacementReport};
 pub use removal::{PreparedRemoval, RemovalReason, RemovalReport, RemovedSkill};
 pub use scope::{ScopeChoice, ScopeReason};
 pub use verification::{Revocations, VerifyReport};
+pub use visibility::{OfferedSkills, SEVERAL_SKILLS};
 
 /// The folder of a project in which its own skills and its lock file are.
 pub(crate) const PROJECT_FOLDER: &str = ".prowess";

@@ -1,5 +1,6 @@
 //! The command line: the verbs, and the options that all of them have.
 
+pub(crate) mod clients;
 pub(crate) mod groups;
 
 use std::ffi::OsString;

@@ -268,7 +268,7 @@ impl PackageManager {
         }
     }
 
-    fn prepare_once(
+    pub(super) fn prepare_once(
         &self,
         request: &ChangeRequest,
         sources: &SkillSources<'_>,

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, ValueEnum};
 use prowess_format::client::{self, Client};
 use prowess_format::diagnostic::Severity;
@@ -63,7 +62,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value_t = Format::Full)]
     format: Format,
     /// Report how these clients treat each skill
-    #[arg(long = "for", value_name = "CLIENT", value_delimiter = ',', value_parser = client_parser())]
+    #[arg(long = "for", value_name = "CLIENT", value_delimiter = ',', value_parser = crate::cli::clients::ClientParser)]
     clients: Vec<&'static Client>,
     /// Also check skill.md, Skill.md, skills.md and SKILLS.md in folders
     #[arg(long)]
@@ -92,11 +91,6 @@ impl Format {
     fn is_for_people(self) -> bool {
         matches!(self, Format::Full | Format::Concise | Format::Github)
     }
-}
-
-fn client_parser() -> impl clap::builder::TypedValueParser<Value = &'static Client> {
-    PossibleValuesParser::new(client::ids())
-        .map(|id| client::by_id(&id).expect("the possible values are the ids of clients"))
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {

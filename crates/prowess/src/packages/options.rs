@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use prowess_library::packages::{AgentTargets, PackageManager, agent_by_id};
-use prowess_store::agents::{self, Agent};
+use prowess_store::agents::Agent;
 use prowess_store::placement::PlacementMode;
 use prowess_store::places::Scope;
 use prowess_store::review::InstallPermissions;
@@ -33,6 +33,14 @@ impl ScopeOption {
     /// The options of a verb that describes them in its own words.
     pub(crate) fn new(project: bool, user: bool) -> Self {
         Self { project, user }
+    }
+
+    /// The option that the user gave.
+    pub(crate) fn flag(self) -> Option<&'static str> {
+        match self.asked()? {
+            Scope::Project => Some("--project"),
+            Scope::User => Some("--user"),
+        }
     }
 
     /// The store that the user asks for.
@@ -118,6 +126,11 @@ pub(crate) struct AgentOptions {
 }
 
 impl AgentOptions {
+    /// Whether the user has said nothing about agents.
+    pub(crate) fn are_open(&self) -> bool {
+        self.agents.is_empty() && !self.all_agents && !self.copy
+    }
+
     /// The agents, resolved before anything is installed: a typing error is reported first.
     pub(crate) fn targets(
         &self,
@@ -125,9 +138,7 @@ impl AgentOptions {
         scope: Scope,
     ) -> Result<AgentTargets, Error> {
         let chosen = if self.all_agents {
-            let has_folder = |agent: &&Agent| agent.locate(scope, packages.places()).is_some();
-            let present = agents::present(packages.places()).into_iter();
-            let present: Vec<&'static Agent> = present.filter(has_folder).collect();
+            let present = packages.present_agents(scope);
             if present.is_empty() {
                 return Err(Error::not_found("there is no agent on this machine")
                     .hint("name an agent with `--agent`, such as `--agent codex`"));
@@ -135,7 +146,7 @@ impl AgentOptions {
             present
         } else {
             let agents = self.agents.iter().map(|id| agent_by_id(id).map_err(Error::from));
-            agents.collect::<Result<_, Error>>()?
+            agents.collect::<Result<Vec<&'static Agent>, Error>>()?
         };
         if chosen.is_empty() && self.copy {
             return Err(Error::usage(

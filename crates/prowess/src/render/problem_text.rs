@@ -11,7 +11,8 @@ use crate::skill::skill_ref::shown;
 
 impl From<Problem> for Error {
     fn from(problem: Problem) -> Self {
-        let failed = Error { kind: kind(problem.kind), ..Error::failed(problem.message) };
+        let code = Some(problem.code);
+        let failed = Error { kind: kind(problem.kind), code, ..Error::failed(problem.message) };
         hints(&problem.remedies).into_iter().fold(failed, Error::hint)
     }
 }
@@ -138,7 +139,7 @@ fn remedy_text(remedy: &Remedy) -> String {
 }
 
 /// Quotes a name for a shell.
-fn quoted(name: &str) -> String {
+pub(crate) fn quoted(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
     if name.chars().all(is_plain) {
         name.to_owned()

@@ -2,6 +2,7 @@
 
 mod agent;
 mod check;
+mod choosing;
 mod cloning;
 mod convert;
 mod docs;
@@ -31,6 +32,7 @@ mod overtaking;
 mod packages;
 mod packing;
 mod placing;
+mod projects;
 mod prompt;
 mod readme;
 mod real_model;
