@@ -1,6 +1,7 @@
 //! The command line: the verbs, and the options that all of them have.
 
 pub(crate) mod clients;
+pub(crate) mod complete;
 pub(crate) mod groups;
 
 use std::ffi::OsString;

@@ -72,6 +72,8 @@ pub enum SkillState {
     Changed,
     /// A lock file lists it, and it is not on disk.
     Missing,
+    /// Its file has errors, and there are clients that load it all the same.
+    Flawed,
     /// It can't be used.
     Broken,
 }
@@ -85,6 +87,7 @@ impl SkillState {
             Self::Placed => "placed",
             Self::Changed => "changed",
             Self::Missing => "missing",
+            Self::Flawed => "errors",
             Self::Broken => "broken",
         }
     }
@@ -183,7 +186,8 @@ impl Inventory {
     /// The state of a skill that was found.
     pub fn state(&self, found: &FoundSkill) -> SkillState {
         if found.is_broken() {
-            return SkillState::Broken;
+            let is_loaded = !found.summary.loaded_by.is_empty();
+            return if is_loaded { SkillState::Flawed } else { SkillState::Broken };
         }
         if let Some(winner) = self.winner(found) {
             let is_ours = !self.placed_for(found).is_empty() && self.locked(winner).is_some();

@@ -205,7 +205,10 @@ impl CopyHere<'_> {
         let places = self.packages.places();
         let mut parts = Vec::new();
         if let Some(problem) = first_problem(self.found) {
-            parts.push(format!("broken: {problem}"));
+            parts.push(match self.found.summary.loaded_by.as_slice() {
+                [] => format!("broken: {problem}"),
+                clients => format!("{problem}; loaded all the same by {}", clients.join(", ")),
+            });
         }
         let is_placed = self.inventory.state(self.found) == SkillState::Placed;
         if let Some(winner) = self.inventory.winner(self.found).filter(|_| !is_placed) {

@@ -217,10 +217,13 @@ fn tell_unseen(
     printer: &mut Printer,
 ) {
     let (packages, scope) = (&scoped.packages, scoped.scope());
-    let unseen = packages.unseen(scope, &report.names());
-    report.put(json!({ "unseen": unseen.iter().map(SkillName::as_str).collect::<Vec<&str>>() }));
     let present = packages.present_agents(scope);
-    if unseen.is_empty() || present.is_empty() || !report.is_text() {
+    let unseen = match present.as_slice() {
+        [] => Vec::new(),
+        _ => packages.unseen(scope, &report.names()),
+    };
+    report.put(json!({ "unseen": unseen.iter().map(SkillName::as_str).collect::<Vec<&str>>() }));
+    if unseen.is_empty() || !report.is_text() {
         return;
     }
     let names: Vec<String> = unseen.iter().map(|name| format!("`{name}`")).collect();

@@ -25,7 +25,8 @@ use crate::terminal::wrap::wrap;
 /// folders of agents and of other systems, which are only looked at. Of several
 /// skills with one name the first counts, and the others are shown as shadowed, or
 /// as placed where they are copies that were put there for an agent. A skill that
-/// can't be used is shown as broken, with the reason; one that was signed and has
+/// can't be used is shown as broken, with the reason; one that has errors and that
+/// clients load all the same as errors, with these clients; one that was signed and has
 /// been changed since as changed; one that the lock file names and nobody finds as
 /// missing.
 ///
@@ -133,7 +134,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
             printer.report(&table(&rows, printer.width(Channel::Out)));
         }
     }
-    let has_broken = skills.iter().any(|found| found.is_broken());
+    let has_broken = skills.iter().any(|found| inventory.state(found) == SkillState::Broken);
     let is_changed = |found: &&FoundSkill| inventory.state(found) == SkillState::Changed;
     let has_drifted = !missing.is_empty() || skills.iter().any(is_changed);
     if arguments.format == Format::Text && has_broken {
@@ -165,7 +166,10 @@ fn row(
 ) -> Row {
     let mut details = Vec::new();
     if let Some(problem) = first_problem(found) {
-        details.push(format!("broken: {problem}"));
+        details.push(match found.summary.loaded_by.as_slice() {
+            [] => format!("broken: {problem}"),
+            clients => format!("{problem}; loaded all the same by {}", clients.join(", ")),
+        });
     }
     let state = inventory.state(found);
     let owners = inline(&inventory.placed_for(found).join(", ")).into_owned();
@@ -247,6 +251,7 @@ fn wire(inventory: &Inventory, found: &FoundSkill, agents: Option<Vec<&'static s
         "also_at": found.also_at.iter().map(|way| path(&way.directory)).collect::<Vec<String>>(),
         "placed_for": inventory.placed_for(found),
         "problems": problems(found),
+        "loaded_by": found.summary.loaded_by,
     });
     if let Some(agents) = agents {
         skill["agents"] = json!(agents);

@@ -146,6 +146,7 @@ fn the_author_is_not_asked_again() {
     --- stderr
     using the project's skills in `[SCENE]/work/.prowess`
     installed greet 1.0.0
+    note: no agent sees `greet` yet; to place it: `prowess install --project --agent claude-code,codex,cursor`
     ");
 }
 

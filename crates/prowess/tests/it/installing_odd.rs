@@ -128,6 +128,7 @@ fn a_skill_without_a_version_shows_none() {
     assert_snapshot!(scene.run("remove greet"), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     removed greet
     ");
 }

@@ -8,6 +8,7 @@ mod convert;
 mod docs;
 mod doctor;
 mod embed;
+mod exit_codes;
 mod expectations;
 mod explain;
 mod failing;

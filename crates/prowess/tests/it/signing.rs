@@ -21,7 +21,7 @@ fn a_key_is_for_its_owner_alone() {
     assert_eq!((mode(&folder), mode(&file)), (0o700, 0o600));
     let secret = scene.bytes(&format!("{STORE}/keys/release.key"));
     assert_snapshot!(scene.run("key new release"), @"
-    exit 2
+    exit 1
     --- stderr
     error: there is a key `release` already, `[SCENE]/home/.local/share/prowess/keys/release.key`; choose another name, or move that file away
     ");
@@ -41,7 +41,7 @@ fn a_key_is_for_its_owner_alone() {
 fn a_passphrase_comes_from_a_variable_where_nobody_can_be_asked() {
     let scene = home().file("greet/SKILL.md", manifest("greet", "1.0.0", ""));
     assert_snapshot!(scene.run("key new release --passphrase"), @"
-    exit 2
+    exit 4
     --- stderr
     error: a passphrase is needed, but this is not a terminal
     hint: set the variable PROWESS_PASSPHRASE, or run it in a terminal
