@@ -154,6 +154,10 @@ remedies! {
     NameSource = "name_source", "name a place that has it, or configure a registry";
     /// Write a new lock file.
     UpdateLockFile = "update_lock_file", "install without requiring the lock file, and keep the new one";
+    /// Resolve the merge conflict in a lock file.
+    ResolveLockFile = "resolve_lock_file", "resolve the merge conflict in the lock file";
+    /// Choose one side of a merge conflict for each skill.
+    ChooseSide = "choose_side", "choose one side of the conflict";
     /// Find skills on this machine or in a registry.
     FindSkills = "find_skills", "list the skills here, or search a registry";
     /// List the installed skills.

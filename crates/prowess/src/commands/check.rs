@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, ValueEnum};
 use prowess_format::client::{self, Client};
 use prowess_format::diagnostic::{FixSafety, Severity};
@@ -81,7 +80,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value_t = Format::Full)]
     format: Format,
     /// Report how these clients treat each skill
-    #[arg(long = "for", value_name = "CLIENT", value_delimiter = ',', value_parser = client_parser())]
+    #[arg(long = "for", value_name = "CLIENT", value_delimiter = ',', value_parser = crate::cli::clients::ClientParser)]
     clients: Vec<&'static Client>,
     /// Also check skill.md, Skill.md, skills.md and SKILLS.md in folders
     #[arg(long)]
@@ -110,11 +109,6 @@ impl Format {
     fn is_for_people(self) -> bool {
         matches!(self, Format::Full | Format::Concise | Format::Github)
     }
-}
-
-fn client_parser() -> impl clap::builder::TypedValueParser<Value = &'static Client> {
-    PossibleValuesParser::new(client::ids())
-        .map(|id| client::by_id(&id).expect("the possible values are the ids of clients"))
 }
 
 impl Arguments {

@@ -239,6 +239,7 @@ fn finish(
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
     printer.stands("what was installed stays");
+    report.set_names(done.change.names());
     let plan = &done.change.plan;
     for note in &done.notes {
         printer.warning(note);

@@ -3,11 +3,13 @@
 mod agent;
 mod check;
 mod check_truth;
+mod choosing;
 mod cloning;
 mod convert;
 mod docs;
 mod doctor;
 mod embed;
+mod exit_codes;
 mod expectations;
 mod explain;
 mod failing;
@@ -36,8 +38,8 @@ mod overtaking;
 mod packages;
 mod packing;
 mod placing;
+mod projects;
 mod prompt;
-
 mod question_screen;
 mod real_model;
 mod reference;

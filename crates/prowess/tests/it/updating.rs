@@ -15,9 +15,10 @@ fn a_wider_permission_is_asked_about() {
     let before = installed(&scene);
     let wider = format!("{NETWORK}  - shell:execute:git\n");
     let scene = scene.file("greet/SKILL.md", manifest("greet", "1.1.0", &wider));
-    assert_snapshot!(scene.run("update greet"), @r"
+    assert_snapshot!(scene.run("update greet"), @"
     exit 4
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     greet 1.0.0 -> 1.1.0, experimental
       from   [SCENE]/greet
       files  1 (151 bytes)
@@ -49,6 +50,7 @@ fn a_lost_signature_is_refused() {
     assert_snapshot!(steady(&scene.run("update greet --yes --allow-experimental")), @"
     exit 4
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     greet 1.0.0 -> 1.1.0, experimental
       from   [SCENE]/greet
       files  1 (83 bytes)
@@ -79,6 +81,7 @@ fn another_signer_is_refused_until_accepted() {
     assert_snapshot!(steady(&scene.run("update greet --yes")), @"
     exit 4
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     greet 1.0.0 -> 1.1.0, community
       from   [SCENE]/greet
       files  2 (557 bytes)
@@ -176,15 +179,17 @@ fn all_skills_are_updated_within_their_ranges() {
     assert_snapshot!(steady(&scene.run("update --all")), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     already up to date
     ");
     for version in ["1.4.0", "2.0.0"] {
         registry.publish(release("greet", version, ""));
         registry.publish(release("part", version, ""));
     }
-    assert_snapshot!(steady(&scene.run("update --all --dry-run")), @r"
+    assert_snapshot!(steady(&scene.run("update --all --dry-run")), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     greet 1.0.0 -> 1.4.0, experimental
       from   http://[HOST] (acme)
       files  1 (83 bytes)
@@ -214,6 +219,7 @@ fn a_version_that_was_taken_back_is_installed_where_it_is_locked() {
     assert_snapshot!(steady(&scene.run("install --frozen")), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     warning: `acme/greet` 1.1.0 was yanked by its publisher: update to another version
     installed greet 1.1.0
     ");
@@ -231,13 +237,15 @@ fn a_version_that_was_taken_back_is_installed_where_it_is_locked() {
     greet 1.1.0: not as installed
       revoked: its registry has revoked it: it steals keys
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     hint: remove what was revoked: `prowess remove NAME`, or `prowess update NAME`
     ");
     assert!(scene.run("verify").contains("revoked: its registry has revoked it: it steals keys"));
     std::fs::remove_dir_all(scene.path().join(STORE).join("skills/greet")).expect("it is there");
-    assert_snapshot!(steady(&scene.run("install --frozen")), @r"
+    assert_snapshot!(steady(&scene.run("install --frozen")), @"
     exit 4
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: `greet` was not restored: `acme/greet` 1.1.0 was revoked by http://[HOST]: it steals keys
     hint: choose another version, and remove this one where it is installed
     ");
@@ -258,6 +266,7 @@ fn what_others_need_stays_and_what_nobody_needs_goes() {
     assert_snapshot!(steady(&scene.run("install ./greet --allow-experimental")), @"
     exit 4
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     part 1.0.0, experimental
       from   http://[HOST] (acme)
       files  1 (81 bytes)
@@ -277,12 +286,14 @@ fn what_others_need_stays_and_what_nobody_needs_goes() {
     assert_snapshot!(scene.run("remove part"), @"
     exit 4
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: `part` is needed by `greet`, `other`
     hint: remove those as well: `prowess remove part greet other`
     ");
     assert_snapshot!(scene.run("remove greet"), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     removed greet 1.0.0
     ");
     let said = scene.run("remove part other");
@@ -290,6 +301,7 @@ fn what_others_need_stays_and_what_nobody_needs_goes() {
     assert_snapshot!(scene.run("remove other"), @"
     exit 3
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: `other` is not installed
     hint: `prowess list` shows the installed skills
     ");
@@ -321,6 +333,7 @@ fn what_came_along_goes_along() {
     assert_snapshot!(steady(&scene.run("install greet")), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     part 1.0.0, community
       from   http://[HOST] (acme)
       files  2 (554 bytes)
@@ -337,6 +350,7 @@ fn what_came_along_goes_along() {
     assert_snapshot!(scene.run("remove greet"), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     removed greet 1.0.0
     removed part 1.0.0, which nothing needs any more
     ");
