@@ -11,7 +11,7 @@ use prowess_engine::{LoadedSkill, SkillResolver, World, check_skill};
 use prowess_format::diagnostic::{Diagnostic, Severity};
 use prowess_format::dialect::Dialect;
 use prowess_format::document::Form;
-use prowess_policy::Trust;
+use prowess_policy::{Origin, Tier, Trust};
 use prowess_store::lock::LockFile;
 use prowess_store::places::Places;
 use prowess_trust::TrustStore;
@@ -42,6 +42,8 @@ pub struct Library {
     skills: Mutex<SkillCache>,
     pub(crate) locks: Mutex<HashMap<PathBuf, (Stamp, Arc<LockFile>)>>,
     pub(crate) keys: Mutex<Option<(Stamp, Arc<TrustStore>)>>,
+    /// The tiers of skills that were fetched and not installed, by their temporary folders.
+    pub(crate) fetched: Mutex<HashMap<PathBuf, Tier>>,
     pub(crate) counts: Counts,
     pub(crate) clock: fn() -> SystemTime,
 }
@@ -91,6 +93,7 @@ impl Library {
             skills: Mutex::default(),
             locks: Mutex::default(),
             keys: Mutex::default(),
+            fetched: Mutex::default(),
             counts: Counts::default(),
             clock: SystemTime::now,
         }
@@ -185,7 +188,11 @@ impl Library {
             return Err(Problem::new("invalid-skill", ProblemKind::InvalidInput, message)
                 .remedy(Remedy::Fix(file.shown.clone())));
         }
-        let (tier, origin) = self.trust(&file.bytes, &file.file_name, place.as_ref())?;
+        let fetched = directory.as_deref().and_then(|directory| self.fetched_tier(directory));
+        let (tier, origin) = match fetched {
+            Some(tier) => (tier, Origin::Downloaded),
+            None => self.trust(&file.bytes, &file.file_name, place.as_ref())?,
+        };
         let trust = Trust::of(&skill, tier, None, origin);
         let fallback = directory.as_deref().unwrap_or(&file.path);
         let fallback = fallback.file_stem().unwrap_or_default().to_string_lossy();

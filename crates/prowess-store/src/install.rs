@@ -512,7 +512,9 @@ impl Installer<'_> {
         offer: Offer,
         chosen: Option<&SkillName>,
     ) -> Result<FetchedSkill, InstallError> {
-        let source::FetchedFiles { tree, notes } = self.source.fetch(&offer.name, &offer.pinned)?;
+        let source::FetchedFiles { tree, mut notes } =
+            self.source.fetch(&offer.name, &offer.pinned)?;
+        notes.extend(source::covered_note(&offer.name, &tree));
         let metadata = read_metadata(&tree, &offer.name, chosen).map_err(|source| {
             let is_name = matches!(source, MetadataError::Name(_));
             let evident = is_name.then(|| evident_name(&offer)).flatten();

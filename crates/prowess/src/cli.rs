@@ -8,9 +8,9 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use prowess_format::dialect::{self, Dialect};
 
 use crate::commands::{
-    agent, approvals, check, completions, convert, doctor, explain, generate_docs, info, install,
-    kb, key, list, lock, man, migrate, models, new, outdated, pack, policy, prompt, remove, render,
-    run, schema, search, show, sign, trawl, trust, update, verify, which, workflow,
+    agent, approvals, check, completions, convert, doctor, exec, explain, generate_docs, info,
+    install, kb, key, list, lock, man, migrate, models, new, outdated, pack, policy, prompt,
+    remove, render, run, schema, search, show, sign, trawl, trust, update, verify, which, workflow,
 };
 use crate::log::LogOption;
 
@@ -40,7 +40,7 @@ Exit codes:
   2  the arguments are wrong
   3  something that you named does not exist
   4  refused: possible, but not allowed
-`run` and `workflow` have more, see `prowess run --help`."
+`run`, `exec` and `workflow` have more, see `prowess run --help`."
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -83,6 +83,7 @@ pub(crate) enum Verb {
     New(new::Arguments),
     Render(render::Arguments),
     Run(run::Arguments),
+    Exec(exec::Arguments),
     Models(models::Arguments),
     Workflow(workflow::Arguments),
     Prompt(prompt::Arguments),

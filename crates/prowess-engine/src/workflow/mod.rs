@@ -8,7 +8,6 @@ mod check;
 mod executor;
 mod expression;
 mod graph;
-mod json;
 mod mermaid;
 mod node;
 mod read;

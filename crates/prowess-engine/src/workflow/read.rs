@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use prowess_format::diagnostic::{Diagnostic, Findings};
+use prowess_format::json::{self, Json, JsonContent};
 use prowess_format::span::Span;
 use prowess_format::text::closest;
 use serde_json::Value;
@@ -13,7 +14,6 @@ use super::graph::{
     CodeNode, Edge, EndOutput, HttpBody, HttpNode, InputMapping, JsonTemplate, LlmNode,
     MappingSource, SkillUse, SourceText, Task, Workflow, WorkflowNode,
 };
-use super::json::{self, Content, Json};
 use super::rules;
 use super::template::{ValueReference, WorkflowTemplate};
 
@@ -95,7 +95,7 @@ impl Reader<'_> {
 
     fn list<'j>(&mut self, graph: &'j Json, key: &str) -> Option<&'j [Json]> {
         match graph.get(key) {
-            Some(Json { content: Content::Array(items), .. }) => Some(items),
+            Some(Json { content: JsonContent::Array(items), .. }) => Some(items),
             Some(other) => {
                 let message = format!("`{key}` is {}, expected a list", other.kind());
                 self.findings.push(rules::FIELD_TYPE.at(other.span, message).help("write `[…]`"));
@@ -131,12 +131,12 @@ impl Reader<'_> {
             let whole = format!("the node `{}`", id.value);
             let Ok(kind) = self.text(node, "type", &whole) else { continue };
             let data = match node.get("data") {
-                Some(data) if !matches!(data.content, Content::Object(_)) => {
+                Some(data) if !matches!(data.content, JsonContent::Object(_)) => {
                     self.wrong_type(data, "data", "an object");
                     continue;
                 }
                 Some(data) => data.clone(),
-                None => Json { span: id.span, content: Content::Object(Vec::new()) },
+                None => Json { span: id.span, content: JsonContent::Object(Vec::new()) },
             };
             let Ok(task) = self.task(&kind, &data, &whole, ids) else { continue };
             let label = node.get("label").or_else(|| data.get("label"));
@@ -282,11 +282,11 @@ impl Reader<'_> {
         ids: &[&str],
     ) -> Result<Vec<InputMapping>, AlreadyReported> {
         let Some(given) = data.get("inputMappings") else { return Ok(Vec::new()) };
-        if !matches!(given.content, Content::Object(_)) {
+        if !matches!(given.content, JsonContent::Object(_)) {
             self.wrong_type(given, "inputMappings", "an object");
             return Err(AlreadyReported);
         }
-        let mapping = |entry: &json::Entry| InputMapping {
+        let mapping = |entry: &json::JsonEntry| InputMapping {
             input: entry.key.clone(),
             input_place: entry.key_span,
             source: source_of(&entry.value, ids),
@@ -371,17 +371,17 @@ impl Reader<'_> {
         key: &str,
     ) -> Result<Vec<(String, SourceText, WorkflowTemplate)>, AlreadyReported> {
         let Some(given) = data.get(key) else { return Ok(Vec::new()) };
-        if !matches!(given.content, Content::Object(_)) {
+        if !matches!(given.content, JsonContent::Object(_)) {
             self.wrong_type(given, key, "an object");
             return Err(AlreadyReported);
         }
         let mut all = Vec::new();
         for entry in given.entries() {
             let value = match &entry.value.content {
-                Content::String(text) => text.clone(),
-                Content::Bool(_) | Content::Number(_) => entry.value.to_value().to_string(),
-                Content::Null => continue,
-                Content::Array(_) | Content::Object(_) => {
+                JsonContent::String(text) => text.clone(),
+                JsonContent::Bool(_) | JsonContent::Number(_) => entry.value.to_value().to_string(),
+                JsonContent::Null => continue,
+                JsonContent::Array(_) | JsonContent::Object(_) => {
                     self.wrong_type(&entry.value, &entry.key, "a string");
                     return Err(AlreadyReported);
                 }
@@ -399,7 +399,7 @@ impl Reader<'_> {
         range: std::ops::RangeInclusive<f64>,
     ) -> Result<Option<f64>, AlreadyReported> {
         let Some(given) = data.get(key) else { return Ok(None) };
-        let Content::Number(number) = &given.content else {
+        let JsonContent::Number(number) = &given.content else {
             self.wrong_type(given, key, "a number");
             return Err(AlreadyReported);
         };
@@ -419,7 +419,7 @@ impl Reader<'_> {
         range: std::ops::RangeInclusive<u64>,
     ) -> Result<Option<u64>, AlreadyReported> {
         let Some(given) = data.get(key) else { return Ok(None) };
-        let Content::Number(number) = &given.content else {
+        let JsonContent::Number(number) = &given.content else {
             self.wrong_type(given, key, "a whole number");
             return Err(AlreadyReported);
         };
@@ -448,7 +448,7 @@ impl Reader<'_> {
     fn flag(&mut self, data: &Json, key: &str) -> Result<bool, AlreadyReported> {
         match data.get(key).map(|given| (given, &given.content)) {
             None => Ok(false),
-            Some((_, Content::Bool(value))) => Ok(*value),
+            Some((_, JsonContent::Bool(value))) => Ok(*value),
             Some((given, _)) => {
                 self.wrong_type(given, key, "a boolean");
                 Err(AlreadyReported)
@@ -540,12 +540,12 @@ fn source_of(value: &Json, ids: &[&str]) -> MappingSource {
 
 fn json_template(json: &Json) -> JsonTemplate {
     match &json.content {
-        Content::Null | Content::Bool(_) | Content::Number(_) => {
+        JsonContent::Null | JsonContent::Bool(_) | JsonContent::Number(_) => {
             JsonTemplate::Value(json.to_value())
         }
-        Content::String(text) => JsonTemplate::Text(WorkflowTemplate::parse(text)),
-        Content::Array(items) => JsonTemplate::List(items.iter().map(json_template).collect()),
-        Content::Object(entries) => JsonTemplate::Object(
+        JsonContent::String(text) => JsonTemplate::Text(WorkflowTemplate::parse(text)),
+        JsonContent::Array(items) => JsonTemplate::List(items.iter().map(json_template).collect()),
+        JsonContent::Object(entries) => JsonTemplate::Object(
             entries.iter().map(|entry| (entry.key.clone(), json_template(&entry.value))).collect(),
         ),
     }

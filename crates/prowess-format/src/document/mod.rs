@@ -4,18 +4,22 @@
 
 mod fence;
 pub mod markdown;
+mod misplaced;
 mod repair;
 pub mod yaml;
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
+use std::collections::HashMap;
 
+use crate::client;
 use crate::diagnostic::{Edit, Findings, Fix, Severity};
+use crate::json::{self, Json, JsonContent, JsonEntry, JsonError};
 use crate::rules;
 use crate::span::Span;
 use fence::Division;
 use markdown::Block;
-use yaml::{Mapping, Node, YamlContent};
+use yaml::{Mapping, Node, Scalar, YamlContent, YamlEntry, YamlError, YamlStyle};
 
 /// Maximum size of a skill file, in bytes. A larger one is rejected without reading it. OpenClaw
 /// packages may have 50 MB, but no known SKILL.md comes close.
@@ -43,6 +47,11 @@ pub enum FrontMatter {
     Repaired,
     /// Present but unreadable; the findings say why.
     Broken,
+}
+
+/// Whether a line begins like a field of the front matter: `key:` or `key: value`.
+pub(crate) fn begins_with_key(line: &str) -> bool {
+    fence::starts_with_key(line)
 }
 
 /// A parsed skill file.
@@ -98,7 +107,7 @@ impl<'a> Document<'a> {
             return document;
         }
         match fence::divide(text) {
-            Division::NoFrontMatter => {}
+            Division::NoFrontMatter => findings.extend(misplaced::find(text)),
             Division::OtherLanguage { opening } => {
                 document.front_matter = FrontMatter::Broken;
                 document.opening = opening;
@@ -136,6 +145,7 @@ impl<'a> Document<'a> {
                 // R6: after blank lines a fence is only recognised if a mapping follows; otherwise
                 // it is a thematic break.
                 if blanks_first && document.root.entries.is_empty() {
+                    findings.extend(misplaced::find(text));
                     return Self::empty(text, Form::Markdown);
                 }
                 if document.front_matter == FrontMatter::Read && document.root.entries.is_empty() {
@@ -168,8 +178,14 @@ impl<'a> Document<'a> {
                     let fix = Fix::safe("remove the blank lines", vec![Edit::replace(blanks, "")]);
                     found.push(
                         rules::BLANK_LINES_BEFORE_FENCE
-                            .at(blanks, "blank lines before the front matter")
-                            .help("most readers expect `---` on the first line")
+                            .at(
+                                blanks,
+                                format!(
+                                    "blank lines before the front matter: {} drop this file",
+                                    client::that_drop(|opening| !opening.blank_lines)
+                                ),
+                            )
+                            .help("begin the file with `---`")
                             .fix(fix),
                     );
                 }
@@ -199,37 +215,20 @@ impl<'a> Document<'a> {
         let start = fence::text_start(text);
         document.body = Span::at(text.len());
         document.yaml = Span::new(start, text.len());
-        let value: serde_json::Value = match serde_json::from_str(&text[start..]) {
-            Ok(value) => value,
-            Err(error) => {
-                // The JSON reader counts lines by LF only and columns in bytes, both after the BOM.
-                let line_start = match error.line() {
-                    0 | 1 => 0,
-                    line => memchr::memchr_iter(b'\n', &text.as_bytes()[start..])
-                        .nth(line - 2)
-                        .map_or(0, |at| at + 1),
-                };
-                let offset = start + line_start + error.column().saturating_sub(1);
-                let offset = text.floor_char_boundary(offset);
+        let mut values = 0;
+        let node = json::parse(text).and_then(|json| json_node(json, &mut values, findings));
+        let node = match node {
+            Ok(node) => node,
+            Err(JsonError { message, span, is_limit }) => {
                 document.front_matter = FrontMatter::Broken;
-                findings.push(
-                    rules::INVALID_JSON
-                        .at(Span::at(offset), error.to_string())
-                        .help("fix the JSON at this position"),
-                );
+                findings.push(if is_limit {
+                    let offset = span.range().start;
+                    repair::invalid(&YamlError { message, offset, limit: true })
+                } else {
+                    rules::INVALID_JSON.at(span, message).help("fix the JSON at this position")
+                });
                 return document;
             }
-        };
-        // JSON is YAML, so the YAML reader provides the spans. It rejects surrogate pairs; spans
-        // are then omitted.
-        let node = match yaml::parse(&text[start..], start, findings) {
-            Ok(Some(node)) => node,
-            Err(error) if error.limit => {
-                document.front_matter = FrontMatter::Broken;
-                findings.push(repair::invalid(&error));
-                return document;
-            }
-            _ => from_json(&value, document.yaml),
         };
         document.take_root(node, findings);
         document
@@ -385,29 +384,44 @@ impl<'a> Document<'a> {
     }
 }
 
-fn from_json(value: &serde_json::Value, span: Span) -> Node<'static> {
-    use yaml::{Scalar, YamlEntry, YamlStyle};
+/// A JSON value as the YAML that it is.
+fn json_node(
+    json: Json,
+    values: &mut usize,
+    findings: &mut Findings,
+) -> Result<Node<'static>, JsonError> {
+    let span = json.span;
+    *values += 1;
+    if *values > yaml::MAX_NODES {
+        let message = format!("more than {} values", yaml::MAX_NODES);
+        return Err(JsonError { message, span, is_limit: true });
+    }
     let scalar =
         |text: String, style| YamlContent::Scalar(Scalar { text: Cow::Owned(text), style });
-    let content = match value {
-        serde_json::Value::Null => scalar(String::new(), YamlStyle::Plain),
-        serde_json::Value::Bool(boolean) => scalar(boolean.to_string(), YamlStyle::Plain),
-        serde_json::Value::Number(number) => scalar(number.to_string(), YamlStyle::Plain),
-        serde_json::Value::String(text) => scalar(text.clone(), YamlStyle::Quoted),
-        serde_json::Value::Array(items) => {
-            YamlContent::Sequence(items.iter().map(|item| from_json(item, span)).collect())
+    let content = match json.content {
+        JsonContent::Null => scalar(String::new(), YamlStyle::Plain),
+        JsonContent::Bool(boolean) => scalar(boolean.to_string(), YamlStyle::Plain),
+        JsonContent::Number(number) => scalar(number.to_string(), YamlStyle::Plain),
+        JsonContent::String(text) => scalar(text, YamlStyle::Quoted),
+        JsonContent::Array(items) => {
+            let items = items.into_iter().map(|item| json_node(item, values, findings));
+            YamlContent::Sequence(items.collect::<Result<_, _>>()?)
         }
-        serde_json::Value::Object(map) => YamlContent::Mapping(Mapping {
-            entries: map
-                .iter()
-                .map(|(key, value)| YamlEntry {
-                    key: Cow::Owned(key.clone()),
-                    key_span: span,
-                    value: from_json(value, span),
-                })
-                .collect(),
-            flow: true,
-        }),
+        JsonContent::Object(written) => {
+            let mut entries: Vec<YamlEntry<'static>> = Vec::with_capacity(written.len());
+            let mut seen = HashMap::with_capacity(written.len());
+            for JsonEntry { key, key_span, value } in written {
+                // A key is a value of its own, as in YAML.
+                *values += 1;
+                let value = json_node(value, values, findings)?;
+                let first = *seen.entry(key.clone()).or_insert(entries.len());
+                if let Some(first) = entries.get(first) {
+                    findings.push(yaml::duplicate_key(&key, key_span, &first.value));
+                }
+                entries.push(YamlEntry { key: Cow::Owned(key), key_span, value });
+            }
+            YamlContent::Mapping(Mapping { entries, flow: true })
+        }
     };
-    Node { span, content }
+    Ok(Node { span, content })
 }

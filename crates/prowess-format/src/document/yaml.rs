@@ -14,7 +14,7 @@ use std::collections::HashSet;
 use granit_parser::{Event, Parser, ScalarStyle, StructureStyle, Tag};
 use serde_json::Value;
 
-use crate::diagnostic::Findings;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::rules;
 use crate::span::Span;
 
@@ -549,15 +549,7 @@ fn parse_by_library<'a>(
                     if !is_new
                         && let Some(first) = mapping.entries.iter().find(|entry| entry.key == text)
                     {
-                        findings.push(
-                            rules::DUPLICATE_KEY
-                                .at(key_span, format!("`{text}` is given twice"))
-                                .help(format!(
-                                    "keep one of the two; the first is `{}: {}`",
-                                    text,
-                                    brief(&first.value)
-                                )),
-                        );
+                        findings.push(duplicate_key(&text, key_span, &first.value));
                     }
                     mapping.entries.push(YamlEntry { key: text, key_span, value: node });
                 }
@@ -589,6 +581,13 @@ fn depth_guard(stack: &[Open<'_>], span: Span) -> Result<(), YamlError> {
     }
     let message = format!("nested deeper than {MAX_DEPTH} levels");
     Err(YamlError { message, offset: span.start as usize, limit: true })
+}
+
+/// The finding about a key that an earlier entry of the same map has.
+pub(super) fn duplicate_key(key: &str, span: Span, first: &Node<'_>) -> Diagnostic {
+    rules::DUPLICATE_KEY
+        .at(span, format!("`{key}` is given twice"))
+        .help(format!("keep one of the two; the first is `{key}: {}`", brief(first)))
 }
 
 /// A value abbreviated for a message.

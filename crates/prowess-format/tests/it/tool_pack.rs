@@ -128,8 +128,8 @@ fn output_settings_are_kept_and_checked() {
 
 #[test]
 fn json_mistakes_have_a_place() {
-    assert_snapshot!(pack_problems("{\n  \"name\": \"x\",\n}\n"), @"3:1 error invalid-json trailing comma at line 3 column 1");
-    assert_snapshot!(pack_problems(""), @"1:1 error invalid-json EOF while parsing a value at line 1 column 0");
+    assert_snapshot!(pack_problems("{\n  \"name\": \"x\",\n}\n"), @"3:1 error invalid-json trailing comma");
+    assert_snapshot!(pack_problems(""), @"1:1 error invalid-json the text ends where a value is expected");
     assert_snapshot!(pack_problems("[1]"), @"1:1 error front-matter-not-a-map the file is a list, not a map");
     assert_snapshot!(pack_problems(&with(", \"name\": \"again\"")), @"1:104 error duplicate-key `name` is given twice");
     assert_snapshot!(pack_problems("{\"name\": \"say-word\", \"description\": 5, \"command\": {\"program\": \"\", \"args\": [1]}}"), @r"

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use prowess_format::ReadOptions;
+use prowess_format::document::Form;
 use prowess_format::text::{shorten, visible};
 use prowess_package::content::{FileRole, MANIFEST, role_of_folder};
 
@@ -89,7 +89,7 @@ fn is_hidden(folder: &str) -> bool {
 /// The name that a `SKILL.md` declares, fit to be shown; otherwise the folder's, or whatever the place is called.
 pub fn declared_name(manifest: &[u8], place: &str) -> String {
     let mut text = Cow::default();
-    let checked = prowess_format::check_bytes(manifest, &mut text, ReadOptions::DETECT);
+    let checked = prowess_format::read_bytes(manifest, &mut text, Form::Markdown);
     let declared = checked.skill.name_text().filter(|name| !name.is_empty());
     let name = declared.unwrap_or_else(|| place.rsplit('/').next().unwrap_or(place));
     visible(&shorten(name, MOST_SHOWN)).into_owned()

@@ -7,6 +7,7 @@ use prowess_format::ReadOptions;
 use prowess_format::convert::{Conversion, ToolPackFile, convert_in, convert_packs};
 use prowess_format::diagnostic::Severity;
 use prowess_format::dialect::Dialect;
+use prowess_trust::Scheme;
 
 use super::Outcome;
 use crate::cli::{DialectOption, dialect_parser};
@@ -24,7 +25,8 @@ use crate::terminal::printer::Printer;
 ///
 /// Without `--output`, the main file goes to standard output. With it, all files
 /// are written to a folder with the skill's name: those that the dialect needs, and
-/// the other files of the skill. A skill with errors is not converted.
+/// the other files of the skill. A signature is not copied, because it would not
+/// hold. A skill with errors is not converted.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -123,7 +125,13 @@ fn deliver(
     for loss in &conversion.losses {
         printer.loss(&loss.field, &loss.detail);
     }
-    let along = companions(loaded, &conversion.files);
+    let (along, signatures) = companions(loaded, &conversion.files);
+    for signature in &signatures {
+        printer.loss(
+            signature,
+            "the signature is not copied: it covers the files as they were; sign the result again",
+        );
+    }
     match &arguments.output {
         None if arguments.dry_run => {
             let names = conversion.files.iter().map(|(path, _)| path).chain(&along);
@@ -159,14 +167,25 @@ fn deliver(
     Ok(Outcome::Fine)
 }
 
-/// The other files of the skill, which are copied, without those that the conversion writes.
-fn companions(loaded: &[Loaded], written: &[(String, String)]) -> Vec<String> {
-    let Some(directory) = &loaded[0].directory else { return Vec::new() };
+/// The other files of the skill, which are copied, without those that the conversion writes; and the signatures, which
+/// are not. A signature covers the main file, so it holds only if that stays as it is.
+fn companions(loaded: &[Loaded], written: &[(String, String)]) -> (Vec<String>, Vec<String>) {
+    let Some(directory) = &loaded[0].directory else { return (Vec::new(), Vec::new()) };
     let is_source = |path: &String| loaded.iter().any(|loaded| loaded.file_name == *path);
+    let is_unchanged = match (loaded, written) {
+        ([loaded], [(name, text)]) => loaded.file_name == *name && loaded.bytes == text.as_bytes(),
+        _ => false,
+    };
+    let is_signature = |path: &String| {
+        let may_be = !is_unchanged && Scheme::FILE_NAMES.contains(&path.as_str());
+        may_be
+            && skill_ref::read(&directory.join(path))
+                .is_ok_and(|bytes| Scheme::of_file(path, &bytes).is_some())
+    };
     skill_writer::listing(directory)
         .into_iter()
         .filter(|path| !is_source(path) && written.iter().all(|(file, _)| file != path))
-        .collect()
+        .partition(|path| !is_signature(path))
 }
 
 fn copies(loaded: &[Loaded], paths: Vec<String>) -> Vec<NewFile> {

@@ -1,20 +1,23 @@
-//! `prowess info`: what is known about a skill that is here.
+//! `prowess info`: what is known about a skill that is here, or that could be installed.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use prowess_library::capabilities_json;
 use prowess_library::packages::{Inventory, PackageManager, SkillState};
+use prowess_library::{FetchedSkill, Found, SkillChoice};
 use prowess_package::limits::PackageLimits;
 use prowess_package::name::SkillName;
-use prowess_package::tree::Tree;
+use prowess_package::tree::{Tree, TreeFile};
 use prowess_policy::Tier;
 use prowess_store::agents::{self, Agent};
 use prowess_store::capabilities::{Capability, capabilities_of};
 use prowess_store::discovery::FoundSkill;
 use prowess_store::drift::Drift;
 use prowess_store::lock::LockEntry;
-use prowess_store::metadata::parse_metadata;
+use prowess_store::metadata::{SkillMetadata, parse_metadata};
 use prowess_store::places::Scope;
 use serde_json::{Value, json};
 
@@ -25,28 +28,34 @@ use crate::packages::options::Format;
 use crate::render::capability_text;
 use crate::render::change_text::size;
 use crate::render::inventory_text::{first_problem, problems, shown};
+use crate::render::signature_text;
+use crate::skill::skill_ref::{self, ReferenceOptions};
 use crate::terminal::printer::{Channel, Printer, inline};
 use crate::terminal::wrap::wrap;
 
-/// Show what is known about a skill that is installed or in an agent's folder
+/// Show what is known about a skill, installed or not
 ///
-/// Every copy is shown, the one that counts first: what it is for, who signed it,
-/// where it came from, what it may do, what it can make an agent do, what it needs
-/// and what needs it, which agents find it, and whether its files are still those
-/// that were installed.
+/// Every copy that is installed or in an agent's folder is shown, the one that
+/// counts first: what it is for, who signed it, where it came from, what it may do,
+/// what it can make an agent do, what it needs and what needs it, which agents find
+/// it, and whether its files are still those that were installed. A path, or
+/// anything else that `prowess install` takes, is read without being installed.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
   prowess info greet
   prowess info greet --format json
+  prowess info https://example.com/tools.git#v2:skills/greet
 
 Exit codes:
-  0  it is here
+  0  it is shown
   3  there is no such skill")]
 pub(crate) struct Arguments {
     /// Which skill
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "SKILL")]
     name: String,
+    #[command(flatten)]
+    reference: ReferenceOptions,
     /// How the result is written
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -69,7 +78,13 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     }
     let mut copies = inventory.copies(&arguments.name);
     if copies.is_empty() {
-        return Err(inventory.unknown(&inline(&arguments.name)).into());
+        return not_installed(arguments, &inventory, printer);
+    }
+    let is_installed = copies.iter().any(|found| inventory.locked(found).is_some());
+    if is_installed && Path::new(&arguments.name).exists() {
+        let name = inline(&arguments.name);
+        printer
+            .note(&format!("`{name}` is the installed skill; there is also a path (`./{name}`)"));
     }
     copies.sort_by_key(|found| inventory.state(found) != SkillState::Active);
     let present = agents::present(packages.places());
@@ -96,6 +111,124 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         Format::Text => printer.report(&pages.join("\n")),
     }
     Ok(Outcome::Fine)
+}
+
+/// Reads a skill that is neither installed nor in a folder of an agent, and shows it.
+fn not_installed(
+    arguments: &Arguments,
+    inventory: &Inventory,
+    printer: &mut Printer,
+) -> Result<Outcome, Error> {
+    let unknown = inventory.unknown(&inline(&arguments.name));
+    let word = Path::new(&arguments.name);
+    let is_name = arguments.name.parse::<SkillName>().is_ok();
+    let (reference, here) = match skill_ref::find(word, &arguments.reference) {
+        Ok(_) if word.exists() => (skill_ref::as_path(word), None),
+        Ok(Found::Here(_)) => (PathBuf::from(word), Some(unknown)),
+        Ok(Found::Elsewhere { here }) if is_name => (PathBuf::from(word), here.map(|_| unknown)),
+        Ok(Found::Elsewhere { here }) => (PathBuf::from(word), here),
+        Err(_) if is_name && !word.exists() => return Err(unknown.into()),
+        Err(error) => return Err(error),
+    };
+    let choice = arguments.reference.choice(SkillChoice::OnlyOne);
+    let fetched = skill_ref::fetch(&reference, &choice, here, &arguments.reference, printer)?;
+    let Some(skill) = fetched.skills.first() else {
+        return Err(Error::not_found("there is no skill"));
+    };
+    skill_ref::announce(skill, printer);
+    let file = skill.file()?;
+    let metadata = parse_metadata(&file.bytes, &skill.name, None)
+        .map_err(|error| Error::failed(format!("`{}`: {error}", inline(&skill.name))))?;
+    let copy = ReadCopy { skill, metadata: &metadata };
+    match arguments.format {
+        Format::Json => printer.json(&json!({ "name": arguments.name, "copies": [copy.wire()] })),
+        Format::Text => {
+            let page = copy.page(printer.width(Channel::Out));
+            printer.report(&page);
+        }
+    }
+    Ok(Outcome::Fine)
+}
+
+/// A skill that was read and is not installed.
+struct ReadCopy<'c> {
+    skill: &'c FetchedSkill,
+    metadata: &'c SkillMetadata,
+}
+
+impl ReadCopy<'_> {
+    fn permissions(&self) -> Vec<String> {
+        let grants = self.metadata.grants.grants().iter().map(ToString::to_string);
+        grants.collect::<BTreeSet<String>>().into_iter().collect()
+    }
+
+    fn bytes(&self) -> Option<(usize, usize)> {
+        let read = Tree::read_foreign(&self.skill.directory, &PackageLimits::PACKAGE).ok()?;
+        let add = |(count, bytes), file: &TreeFile| (count + 1, bytes + file.bytes.len());
+        Some(read.tree.files().map(|(_, file)| file).fold((0, 0), add))
+    }
+
+    fn page(&self, width: Option<usize>) -> String {
+        let held = &self.skill.held;
+        let mut page = String::new();
+        let version = held.version.as_ref().map(|version| format!(" {}", inline(version)));
+        let title = format!(
+            "{}{}, {}",
+            inline(&held.name),
+            version.unwrap_or_default(),
+            held.attestation.tier.as_str()
+        );
+        let _ = writeln!(page, "{}", wrap(&title, 2, width));
+        if let Some(description) = &self.metadata.skill.description {
+            let text = format!("  {}", inline(description.as_str()));
+            let _ = writeln!(page, "{}", wrap(&text, 2, width));
+        }
+        let mut line = |word: &str, text: &str| {
+            let _ = writeln!(page, "{}", wrap(&format!("  {word:<10} {text}"), 13, width));
+        };
+        line("state", "not installed");
+        line("from", &inline(&self.skill.pinned.to_string()));
+        let signers: Vec<String> = held.signatures.iter().map(signature_text::signer).collect();
+        line(
+            "signed by",
+            &if signers.is_empty() { "nobody".to_owned() } else { signers.join("; ") },
+        );
+        for refusal in &held.attestation.refused {
+            line("invalid", &inline(&refusal.to_string()));
+        }
+        line("may", &or_nothing(&self.permissions(), "do nothing that needs a permission"));
+        let needs = self.metadata.dependencies().iter().map(|need| need.name.value.clone());
+        line("needs", &or_nothing(&needs.collect::<Vec<String>>(), "no other skill"));
+        if let Some((count, bytes)) = self.bytes() {
+            line("files", &format!("{count} ({})", size(bytes)));
+        }
+        page
+    }
+
+    fn wire(&self) -> Value {
+        let held = &self.skill.held;
+        let skill = &self.metadata.skill;
+        let signers: Vec<Value> = held.signatures.iter().map(signature_text::held_wire).collect();
+        let needs = self.metadata.dependencies().iter().map(|need| need.name.value.as_str());
+        let bytes = self.bytes();
+        json!({
+            "name": held.name,
+            "version": held.version,
+            "description": skill.description.as_ref().map(|text| text.as_str()),
+            "dialect": skill.dialect.id,
+            "state": "not_installed",
+            "source": self.skill.pinned.to_string(),
+            "security_tier": held.attestation.tier.as_str(),
+            "signers": signers,
+            "invalid_signatures": held.attestation.refused.iter()
+                .map(|refusal| json!({"file": refusal.path, "message": refusal.to_string()}))
+                .collect::<Vec<Value>>(),
+            "permissions": self.permissions(),
+            "requires": needs.collect::<Vec<&str>>(),
+            "files": bytes.map(|(count, _)| count),
+            "bytes": bytes.map(|(_, bytes)| bytes),
+        })
+    }
 }
 
 fn made(found: &FoundSkill, entry: Option<&LockEntry>) -> Made {

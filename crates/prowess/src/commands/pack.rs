@@ -24,8 +24,8 @@ use crate::terminal::printer::{Channel, Printer, inline};
 ///
 /// The archive is reproducible: the same files give the same bytes, whatever their
 /// timestamps, owners and order. Hidden files and links are refused. Caches and
-/// files of version control, editors and systems are left out, and so is what
-/// `.skillignore` lists. If a skill declares Python packages and has no
+/// files of version control, editors and systems are left out, and so are archives
+/// of the skill itself and what `.skillignore` lists. If a skill declares Python packages and has no
 /// `requirements.txt`, one is added to the archive, unless the skill is signed:
 /// `sign` adds it before it signs.
 #[derive(Args)]
@@ -57,6 +57,19 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         Error::failed(format!("`{}` can't be packed: {error}", folder.display()))
     };
     let (mut read, metadata) = author_skill(folder, "packed")?;
+    // `-` is standard output.
+    let to_file = arguments.output != Path::new("-");
+    let file_name = format!("{}-{}.tar.gz", metadata.name, metadata.version);
+    let archive_path = to_file.then(|| place(&arguments.output, &file_name)).transpose()?;
+    if let Some(path) = archive_path.as_deref().and_then(|path| inside(folder, path))
+        && read.tree.get(&path).is_some()
+    {
+        let files = read.tree.files().filter(|(file, _)| file.as_str() != path);
+        let files = files.map(|(file, content)| (file.clone(), content.clone()));
+        read.tree =
+            Tree::from_files(files, &PackageLimits::PACKAGE).map_err(|error| failed(&error))?;
+        read.left_out.push(path);
+    }
     for path in &read.left_out {
         printer.note(&format!("left out `{}`", inline(path)));
     }
@@ -83,7 +96,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         count => format!("{count} files"),
     };
     let digest = content_digest(&read.tree.hashes()).integrity();
-    if arguments.output == Path::new("-") {
+    let Some(path) = archive_path else {
         if printer.is_terminal(Channel::Out) {
             return Err(Error::usage("refusing to write an archive to a terminal")
                 .hint("redirect it to a file or a program: `prowess pack DIR -o - > FILE`"));
@@ -91,8 +104,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         printer.piece(Channel::Out, &archive);
         printer.say(&format!("packed {summary} ({count}, {digest})"));
         return Ok(Outcome::Fine);
-    }
-    let path = place(&arguments.output, &format!("{}-{}.tar.gz", metadata.name, metadata.version))?;
+    };
     // Pipes and devices have no content that could be lost.
     if path.is_file() && !arguments.force {
         return Err(Error::failed(format!("`{}` already exists", path.display()))
@@ -111,6 +123,13 @@ fn place(output: &Path, file: &str) -> Result<PathBuf, Error> {
         std::fs::create_dir_all(output).map_err(|error| Error::io("create", output, &error))?;
     }
     Ok(if output.is_dir() { output.join(file) } else { output.to_owned() })
+}
+
+/// The path of the archive in the skill's folder, if it is there already.
+fn inside(folder: &Path, archive: &Path) -> Option<String> {
+    let relative = archive.canonicalize().ok()?;
+    let relative = relative.strip_prefix(folder.canonicalize().ok()?).ok()?.to_owned();
+    relative.into_os_string().into_string().ok()
 }
 
 /// Refuses a skill with an invalid signature, which nobody could install.

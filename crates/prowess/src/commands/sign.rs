@@ -8,7 +8,7 @@ use prowess_package::tree::Tree;
 use prowess_policy::Tier;
 use prowess_store::install::{contents_of, signatures_of};
 use prowess_store::review::LowerClaim;
-use prowess_trust::{KeyName, Purpose, Refusal, SecretKey, Verdict, attest, sign, sign_oms};
+use prowess_trust::{KeyName, Purpose, Refusal, SecretKey, Verdict, attest, sign_dated, sign_oms};
 
 use super::Outcome;
 use super::key::{key_name, open};
@@ -107,12 +107,11 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
                 .hint("a publisher can't be the auditor: use another person's key"));
         }
     }
+    let dated = || sign_dated(&contents, &key, &arguments.publisher, purpose, Some(now()));
     let (file, text) = match (&key, purpose) {
         (SecretKey::P256 { .. }, Purpose::Release) => ("skill.oms.sig", sign_oms(&contents, &key)),
-        (_, Purpose::Release) => {
-            ("SIGNATURE.json", sign(&contents, &key, &arguments.publisher, purpose))
-        }
-        (_, Purpose::Audit) => (AUDIT_FILE, sign(&contents, &key, &arguments.publisher, purpose)),
+        (_, Purpose::Release) => ("SIGNATURE.json", dated()),
+        (_, Purpose::Audit) => (AUDIT_FILE, dated()),
     };
     let text = text.map_err(|error| failed(&error))?;
     let path = folder.join(file);

@@ -13,6 +13,7 @@ pub(crate) mod placement_text;
 pub(crate) mod problem_text;
 pub(crate) mod run_events;
 pub(crate) mod sarif;
+pub(crate) mod signature_text;
 pub(crate) mod verdicts;
 pub(crate) mod wire;
 

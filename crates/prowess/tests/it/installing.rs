@@ -621,7 +621,7 @@ fn a_signed_skill_of_a_root_installs_without_a_question() {
     --- stderr
     greet 1.0.0, verified
       from   [SCENE]/greet
-      files  2 (577 bytes)
+      files  2 (616 bytes)
       signed ed25519 key [HEX]
       may    shell:execute:git
       agent  follows its text with the agent's own rights

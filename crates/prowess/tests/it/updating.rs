@@ -81,7 +81,7 @@ fn another_signer_is_refused_until_accepted() {
     --- stderr
     greet 1.0.0 -> 1.1.0, community
       from   [SCENE]/greet
-      files  2 (518 bytes)
+      files  2 (557 bytes)
       signed ed25519 key [HEX]
       change only wording: changed SIGNATURE.json, SKILL.md
       ! it was signed by the key `[HEX]` and is now signed by the key `[HEX]`
@@ -323,12 +323,12 @@ fn what_came_along_goes_along() {
     --- stderr
     part 1.0.0, community
       from   http://[HOST] (acme)
-      files  2 (515 bytes)
+      files  2 (554 bytes)
       signed ed25519 key [HEX]
       agent  follows its text with the agent's own rights
     greet 1.0.0, community
       from   http://[HOST] (acme)
-      files  2 (556 bytes)
+      files  2 (595 bytes)
       signed ed25519 key [HEX]
       agent  follows its text with the agent's own rights
     installed part 1.0.0

@@ -1,48 +1,63 @@
-//! JSON with places: what `serde_json` reads, and where in the text each part of it stands.
+//! JSON with spans: the values that `serde_json` reads, with the place of each in the text.
 
-use prowess_format::span::Span;
 use serde_json::{Map, Number, Value};
 
-/// How deep a text may be nested. Graphs need six levels; the rest is for fields of others.
-const MAX_DEPTH: usize = 64;
+use crate::span::Span;
 
-/// A value and its place.
+use crate::document::yaml::MAX_DEPTH;
+
+/// A value with its span.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Json {
-    pub(crate) span: Span,
-    pub(crate) content: Content,
+pub struct Json {
+    /// Its bytes in the text.
+    pub span: Span,
+    /// The value.
+    pub content: JsonContent,
 }
 
-/// What a value is.
+/// A value of each type.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Content {
+pub enum JsonContent {
+    /// `null`.
     Null,
+    /// `true` or `false`.
     Bool(bool),
+    /// A number, as exact as it was written.
     Number(Number),
+    /// A string without its escapes.
     String(String),
+    /// A list.
     Array(Vec<Json>),
-    Object(Vec<Entry>),
+    /// An object, with duplicate keys in the order of the text.
+    Object(Vec<JsonEntry>),
 }
 
-/// A key and what it leads to.
+/// A key of an object with its value.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Entry {
-    pub(crate) key: String,
-    pub(crate) key_span: Span,
-    pub(crate) value: Json,
+pub struct JsonEntry {
+    /// The key.
+    pub key: String,
+    /// The bytes of the key, with its quotes.
+    pub key_span: Span,
+    /// The value.
+    pub value: Json,
 }
 
-/// Why a text is no JSON.
+/// Why a text is not JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct JsonError {
-    pub(crate) message: String,
-    pub(crate) span: Span,
+pub struct JsonError {
+    /// What is wrong.
+    pub message: String,
+    /// Where.
+    pub span: Span,
+    /// Whether it exceeds a limit rather than the grammar.
+    pub is_limit: bool,
 }
 
 /// Reads a text that is one JSON value.
-pub(crate) fn parse(text: &str) -> Result<Json, JsonError> {
+pub fn parse(text: &str) -> Result<Json, JsonError> {
     let mut reader = Reader { text, at: 0 };
-    // A byte order mark is no JSON, and editors write it all the same.
+    // A byte order mark is not JSON, but editors write it.
     if text.starts_with('\u{feff}') {
         reader.at = '\u{feff}'.len_utf8();
     }
@@ -56,26 +71,26 @@ pub(crate) fn parse(text: &str) -> Result<Json, JsonError> {
 
 impl Json {
     /// The word for the type.
-    pub(crate) fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> &'static str {
         match &self.content {
-            Content::Null => "null",
-            Content::Bool(_) => "a boolean",
-            Content::Number(_) => "a number",
-            Content::String(_) => "a string",
-            Content::Array(_) => "a list",
-            Content::Object(_) => "an object",
+            JsonContent::Null => "null",
+            JsonContent::Bool(_) => "a boolean",
+            JsonContent::Number(_) => "a number",
+            JsonContent::String(_) => "a string",
+            JsonContent::Array(_) => "a list",
+            JsonContent::Object(_) => "an object",
         }
     }
 
-    /// The value without its places. Of a key that stands twice the last one counts, as everywhere.
-    pub(crate) fn to_value(&self) -> Value {
+    /// The value without spans. The last of duplicate keys wins, as in other readers.
+    pub fn to_value(&self) -> Value {
         match &self.content {
-            Content::Null => Value::Null,
-            Content::Bool(value) => (*value).into(),
-            Content::Number(number) => Value::Number(number.clone()),
-            Content::String(text) => text.clone().into(),
-            Content::Array(items) => items.iter().map(Json::to_value).collect(),
-            Content::Object(entries) => {
+            JsonContent::Null => Value::Null,
+            JsonContent::Bool(value) => (*value).into(),
+            JsonContent::Number(number) => Value::Number(number.clone()),
+            JsonContent::String(text) => text.clone().into(),
+            JsonContent::Array(items) => items.iter().map(Json::to_value).collect(),
+            JsonContent::Object(entries) => {
                 let pairs = entries.iter().map(|entry| (entry.key.clone(), entry.value.to_value()));
                 Value::Object(pairs.collect::<Map<_, _>>())
             }
@@ -83,23 +98,23 @@ impl Json {
     }
 
     /// The entries of an object; none of anything else.
-    pub(crate) fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[JsonEntry] {
         match &self.content {
-            Content::Object(entries) => entries,
+            JsonContent::Object(entries) => entries,
             _ => &[],
         }
     }
 
-    /// What a key of an object leads to. `null` is as good as absent.
-    pub(crate) fn get(&self, key: &str) -> Option<&Json> {
+    /// The value of a key of an object. `null` counts as absent.
+    pub fn get(&self, key: &str) -> Option<&Json> {
         let found = self.entries().iter().rfind(|entry| entry.key == key)?;
-        (found.value.content != Content::Null).then_some(&found.value)
+        (found.value.content != JsonContent::Null).then_some(&found.value)
     }
 
     /// The text, if it is one.
-    pub(crate) fn as_str(&self) -> Option<&str> {
+    pub fn as_str(&self) -> Option<&str> {
         match &self.content {
-            Content::String(text) => Some(text),
+            JsonContent::String(text) => Some(text),
             _ => None,
         }
     }
@@ -114,13 +129,14 @@ impl Reader<'_> {
     fn value(&mut self, depth: usize) -> Result<Json, JsonError> {
         self.blanks();
         if depth > MAX_DEPTH {
-            return Err(self.error(&format!("nested more than {MAX_DEPTH} levels deep")));
+            let error = self.error(&format!("nested more than {MAX_DEPTH} levels deep"));
+            return Err(JsonError { is_limit: true, ..error });
         }
         let start = self.at;
         let content = match self.peek() {
             Some(b'{') => self.object(depth)?,
             Some(b'[') => self.array(depth)?,
-            Some(b'"') => Content::String(self.string()?.0),
+            Some(b'"') => JsonContent::String(self.string()?.0),
             Some(b'-' | b'0'..=b'9') => self.number()?,
             Some(b'a'..=b'z') => self.word()?,
             Some(_) => return Err(self.error("expected a value")),
@@ -129,7 +145,7 @@ impl Reader<'_> {
         Ok(Json { span: Span::new(start, self.at), content })
     }
 
-    fn object(&mut self, depth: usize) -> Result<Content, JsonError> {
+    fn object(&mut self, depth: usize) -> Result<JsonContent, JsonError> {
         self.at += 1;
         let mut entries = Vec::new();
         loop {
@@ -137,6 +153,7 @@ impl Reader<'_> {
             match self.peek() {
                 Some(b'}') if entries.is_empty() => break,
                 Some(b'"') => {}
+                Some(b'}') => return Err(self.error("trailing comma")),
                 _ => return Err(self.error("expected a key in double quotes")),
             }
             let (key, key_span) = self.string()?;
@@ -146,16 +163,16 @@ impl Reader<'_> {
             }
             self.at += 1;
             let value = self.value(depth + 1)?;
-            entries.push(Entry { key, key_span, value });
+            entries.push(JsonEntry { key, key_span, value });
             if !self.goes_on(b'}')? {
                 break;
             }
         }
         self.at += 1;
-        Ok(Content::Object(entries))
+        Ok(JsonContent::Object(entries))
     }
 
-    fn array(&mut self, depth: usize) -> Result<Content, JsonError> {
+    fn array(&mut self, depth: usize) -> Result<JsonContent, JsonError> {
         self.at += 1;
         let mut items = Vec::new();
         self.blanks();
@@ -165,10 +182,14 @@ impl Reader<'_> {
                 if !self.goes_on(b']')? {
                     break;
                 }
+                self.blanks();
+                if self.peek() == Some(b']') {
+                    return Err(self.error("trailing comma"));
+                }
             }
         }
         self.at += 1;
-        Ok(Content::Array(items))
+        Ok(JsonContent::Array(items))
     }
 
     /// Steps over a comma; `false` at the end of the list or object, which stays where it is.
@@ -199,28 +220,31 @@ impl Reader<'_> {
                     return Err(JsonError {
                         message: "this string is not terminated".to_owned(),
                         span,
+                        is_limit: false,
                     });
                 }
             }
         }
         self.at = end + 1;
         let span = Span::new(start, self.at);
-        // The escapes are somebody else's craft.
+        // `serde_json` decodes the escapes.
         match self.text.get(start..self.at).map(serde_json::from_str) {
             Some(Ok(text)) => Ok((text, span)),
             Some(Err(error)) => {
                 let error = error.to_string();
                 let reason = error.split(" at line").next().unwrap_or(&error).to_owned();
-                Err(JsonError { message: format!("this is not a JSON string: {reason}"), span })
+                let message = format!("this is not a JSON string: {reason}");
+                Err(JsonError { message, span, is_limit: false })
             }
             None => Err(JsonError {
                 message: "this string is not terminated".to_owned(),
                 span: Span::at(start),
+                is_limit: false,
             }),
         }
     }
 
-    fn number(&mut self) -> Result<Content, JsonError> {
+    fn number(&mut self) -> Result<JsonContent, JsonError> {
         let rest = &self.text[self.at..];
         let length = rest
             .bytes()
@@ -229,21 +253,24 @@ impl Reader<'_> {
         let written = &rest[..length];
         let span = Span::new(self.at, self.at + length);
         self.at += length;
-        serde_json::from_str(written)
-            .map(Content::Number)
-            .map_err(|_| JsonError { message: format!("`{written}` is not a number"), span })
+        serde_json::from_str(written).map(JsonContent::Number).map_err(|_| JsonError {
+            message: format!("`{written}` is not a number"),
+            span,
+            is_limit: false,
+        })
     }
 
-    fn word(&mut self) -> Result<Content, JsonError> {
+    fn word(&mut self) -> Result<JsonContent, JsonError> {
         let rest = &self.text[self.at..];
         let length = rest.bytes().take_while(u8::is_ascii_alphanumeric).count();
         let content = match &rest[..length] {
-            "true" => Content::Bool(true),
-            "false" => Content::Bool(false),
-            "null" => Content::Null,
+            "true" => JsonContent::Bool(true),
+            "false" => JsonContent::Bool(false),
+            "null" => JsonContent::Null,
             word => {
                 let span = Span::new(self.at, self.at + length);
-                return Err(JsonError { message: format!("`{word}` is not a JSON value"), span });
+                let message = format!("`{word}` is not a JSON value");
+                return Err(JsonError { message, span, is_limit: false });
             }
         };
         self.at += length;
@@ -263,7 +290,8 @@ impl Reader<'_> {
     /// At the character where reading stopped.
     fn error(&self, message: &str) -> JsonError {
         let length = self.text[self.at..].chars().next().map_or(0, char::len_utf8);
-        JsonError { message: message.to_owned(), span: Span::new(self.at, self.at + length) }
+        let span = Span::new(self.at, self.at + length);
+        JsonError { message: message.to_owned(), span, is_limit: false }
     }
 }
 

@@ -6,7 +6,7 @@ use super::*;
 fn told(text: &str) -> String {
     match parse(text) {
         Ok(json) => json.to_value().to_string(),
-        Err(JsonError { message, span }) => format!("{span:?} {message}"),
+        Err(JsonError { message, span, .. }) => format!("{span:?} {message}"),
     }
 }
 
@@ -73,7 +73,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 fn places_are_right(text: &str, json: &Json) {
     let there = parse(json.span.slice(text)).expect("a place holds the value");
     assert_eq!(there.to_value(), json.to_value());
-    if let Content::Array(items) = &json.content {
+    if let JsonContent::Array(items) = &json.content {
         for item in items {
             places_are_right(text, item);
         }
