@@ -132,6 +132,8 @@ remedies! {
     Approve = "approve", "approve the run";
     /// Approve the run in person: an approval in advance is not accepted.
     ApproveInPerson = "approve_in_person", "approve the run in person: an approval in advance is not accepted";
+    /// Grant a permission that the skill does not declare.
+    Grant(permission) = "grant", "grant `{permission}`";
     /// Choose the mode in which the skill may run.
     SetMode(mode) = "set_mode", "choose the mode `{mode}`";
     /// See what this machine can enforce and what it lacks.

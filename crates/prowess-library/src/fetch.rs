@@ -192,8 +192,8 @@ fn chosen(
         SkillChoice::OnlyOne if offers.len() == 1 => Ok(offers),
         SkillChoice::OnlyOne => {
             let error = InstallError::Several { reference: reference.to_string(), names: names() };
-            let first = offers.first().map(|offer| offer.name.clone()).unwrap_or_default();
-            Err(Problem { remedies: vec![Remedy::ChooseSkill(first)], ..error.problem() })
+            let remedies = vec![Remedy::ChooseSkill("NAME".to_owned())];
+            Err(Problem { remedies, ..error.problem() })
         }
         SkillChoice::Named(wanted) => {
             let names = names();

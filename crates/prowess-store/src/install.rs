@@ -581,7 +581,7 @@ impl Installer<'_> {
         let before_files = installed.map(|it| self.store.agreed_files(&metadata.name, it));
         let files = before_files.map(|before| FileChanges::between(&before, &hashes));
         let changed_scripts: BTreeSet<String> =
-            files.iter().flat_map(|it| it.changed_or_added()).collect();
+            files.iter().flat_map(FileChanges::changed_or_added).collect();
         let candidate = Candidate {
             calls_itself: metadata.calls_itself.as_deref(),
             is_prose,

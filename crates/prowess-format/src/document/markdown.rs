@@ -200,7 +200,12 @@ pub fn code_pieces(text: &str, base: usize) -> Vec<CodePiece> {
                 }
             }
             Event::Code(code) => {
-                pieces.push(CodePiece { info: None, text: code.to_string(), span, is_inline: true })
+                pieces.push(CodePiece {
+                    info: None,
+                    text: code.to_string(),
+                    span,
+                    is_inline: true,
+                });
             }
             _ => {}
         }

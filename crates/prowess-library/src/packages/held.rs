@@ -3,9 +3,12 @@
 use std::collections::BTreeSet;
 
 use prowess_core::{Problem, ProblemKind};
+use prowess_package::digest::Sha256Digest;
+use prowess_package::name::SkillName;
+use prowess_package::path::PackagePath;
 use prowess_package::tree::Tree;
 use prowess_store::install::{contents_of, signatures_of};
-use prowess_store::metadata::read_metadata;
+use prowess_store::metadata::{MetadataError, read_metadata};
 use prowess_store::source::Pinned;
 use prowess_trust::{
     Attestation, Contents, KeyFolder, Material, Refusal, Role, Scheme, Signature, Standing,
@@ -80,15 +83,17 @@ impl PackageManager {
     ) -> Result<HeldSkill, Problem> {
         let hashes = tree.hashes();
         let signatures = signatures_of(tree);
-        let metadata = read_metadata(tree, known_as, None);
+        // A name that can't be installed does not keep a skill from being read.
+        let metadata = read_metadata(tree, known_as, None).or_else(|error| match error {
+            MetadataError::Name(_) => read_metadata(tree, known_as, Some(&placeholder())),
+            other => Err(other),
+        });
         let contents = match &metadata {
             Ok(metadata) => contents_of(metadata, &hashes, pinned.namespace()),
-            // A skill that can't be installed can still be read. What its signatures say about its name is compared
-            // with what its source calls it.
+            // Nothing says what it is called, so its signatures can only be about what its source calls it.
             Err(_) => {
                 let mut contents = Contents::new(known_as, "0.0.0");
-                let digest = |(path, hash): (&prowess_package::path::PackagePath, _)| {
-                    let hash: &prowess_package::digest::Sha256Digest = hash;
+                let digest = |(path, hash): (&PackagePath, &Sha256Digest)| {
                     (path.as_str().to_owned(), *hash.as_bytes())
                 };
                 contents.files = hashes.iter().map(digest).collect();
@@ -170,8 +175,7 @@ impl PackageManager {
             if let Some(key) = name
                 && !is_judged(&verdict.path, attestation)
             {
-                let notice = format!("the signature `{}` ", verdict.path);
-                attestation.warnings.retain(|warning| !warning.starts_with(&notice));
+                forget_warnings(attestation, &verdict.path);
                 verdicts.push((verdict, key.name.to_string()));
             }
         }
@@ -180,7 +184,21 @@ impl PackageManager {
             .into_iter()
             .filter(|refusal| !is_judged(&refusal.path, attestation))
             .collect();
+        for refusal in &refused {
+            forget_warnings(attestation, &refusal.path);
+        }
         attestation.refused.extend(refused);
         Ok(verdicts)
     }
+}
+
+/// The name of a skill whose own can't be installed, which nobody sees.
+fn placeholder() -> SkillName {
+    "skill".parse().expect("it is a name")
+}
+
+/// Removes what was said about a signature whose key turned out to be known.
+fn forget_warnings(attestation: &mut Attestation, path: &str) {
+    let start = format!("the signature `{path}` ");
+    attestation.warnings.retain(|warning| !warning.starts_with(&start));
 }

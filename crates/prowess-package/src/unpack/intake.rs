@@ -111,7 +111,7 @@ impl<'a> Intake<'a> {
             left: length,
             hasher: FileHasher::default(),
             kept: self.keeps_text(&path).then(Vec::new),
-            most_kept: self.most_kept(&path),
+            most_kept: most_kept(&path),
             failure: None,
         };
         if role == FileRole::Sidecar {
@@ -190,13 +190,6 @@ impl<'a> Intake<'a> {
             }
         }
         Ok(())
-    }
-
-    fn most_kept(&self, path: &PackagePath) -> usize {
-        if is_manifest_place(path) {
-            return MOST_MANIFEST_BYTES;
-        }
-        usize::try_from(MOST_SIGNATURE_BYTES).unwrap_or(usize::MAX)
     }
 
     fn keeps_text(&self, path: &PackagePath) -> bool {
@@ -297,6 +290,14 @@ fn identity(
         (None, None) => return Err(UnpackError::Nameless),
     };
     Ok((name, version))
+}
+
+/// The most bytes of a file that are kept.
+fn most_kept(path: &PackagePath) -> usize {
+    if is_manifest_place(path) {
+        return MOST_MANIFEST_BYTES;
+    }
+    usize::try_from(MOST_SIGNATURE_BYTES).unwrap_or(usize::MAX)
 }
 
 fn is_manifest_place(path: &PackagePath) -> bool {

@@ -6,7 +6,9 @@ use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, ValueEnum};
 use prowess_format::client::{self, Client};
 use prowess_format::diagnostic::Severity;
-use prowess_library::{FetchedSkill, Found, SkillChoice, needs_fetch};
+use prowess_library::{FetchedSkill, Found, Located, SkillChoice, needs_fetch, path_problem};
+use prowess_package::name::SkillName;
+use prowess_store::source::Pinned;
 
 use super::Outcome;
 use crate::cli::DialectOption;
@@ -46,7 +48,6 @@ Examples:
   prowess check --fix examples/pr-review/SKILL.md
   prowess check --for claude-code,codex examples/commit-messages
   prowess check --format github .
-  prowess check owner/repository
   find . -name SKILL.md -print0 | prowess check --files-from -")]
 pub(crate) struct Arguments {
     /// Files and folders to check, or anything that `prowess install` takes; `-` is
@@ -206,12 +207,13 @@ enum Target {
 }
 
 fn target(path: &Path, arguments: &Arguments, printer: &mut Printer) -> Result<Target, Error> {
-    let library = session::library()?;
     let is_chosen = arguments.reference.skill.is_some();
+    let is_main_file =
+        path.file_name().and_then(|name| name.to_str()).is_some_and(skill_ref::is_main_name);
     let here = match std::fs::metadata(path) {
-        Ok(metadata) if !is_chosen && !needs_fetch(path, metadata.is_dir()) => {
+        Ok(metadata) if !is_chosen && (is_main_file || !needs_fetch(path, metadata.is_dir())) => {
             // Installed skills win over folders of the same name, as for every other verb.
-            match library.installed_at(path) {
+            match installed_instead_of(path) {
                 Some(located) => Found::Here(Box::new(located)),
                 None => {
                     let is_folder = metadata.is_dir();
@@ -221,6 +223,9 @@ fn target(path: &Path, arguments: &Arguments, printer: &mut Printer) -> Result<T
         }
         Ok(_) => Found::Elsewhere { here: None },
         Err(source) => match skill_ref::find(path, &arguments.reference) {
+            Ok(Found::Elsewhere { here: Some(_) }) => {
+                Found::Elsewhere { here: Some(path_problem("read", path, &source)) }
+            }
             Ok(found) => found,
             Err(_) => return Err(Error::io("read", path, &source)),
         },
@@ -231,8 +236,12 @@ fn target(path: &Path, arguments: &Arguments, printer: &mut Printer) -> Result<T
     let problem = match here {
         Found::Here(located) => {
             if arguments.fix {
-                return Err(fixed("an installed skill")
-                    .hint(format!("`./{}` is the folder here", path.display())));
+                let error = fixed("an installed skill");
+                return Err(if path.exists() {
+                    error.hint(format!("`./{}` is the path here", path.display()))
+                } else {
+                    error.hint("change the skill where it comes from, and install it again")
+                });
             }
             skill_ref::note_others(path, &located, printer)?;
             return Ok(Target::Path { path: located.file.place().to_owned(), is_folder: true });
@@ -246,18 +255,30 @@ fn target(path: &Path, arguments: &Arguments, printer: &mut Printer) -> Result<T
         });
     }
     let choice = arguments.reference.choice(SkillChoice::All);
-    let fetched = skill_ref::fetch(path, &choice, problem, &arguments.reference, printer)?;
+    let reference = if path.exists() { skill_ref::as_path(path) } else { path.to_owned() };
+    let fetched = skill_ref::fetch(&reference, &choice, problem, &arguments.reference, printer)?;
     for skill in &fetched.skills {
         skill_ref::announce(skill, printer);
     }
     Ok(Target::Fetched(fetched.skills))
 }
 
+/// The installed skill of a name, if a path has that name and nothing more.
+fn installed_instead_of(path: &Path) -> Option<Located> {
+    // Most paths are no names, and need not wait for the library.
+    path.to_str().filter(|text| text.parse::<SkillName>().is_ok())?;
+    session::library().ok()?.installed_at(path)
+}
+
 /// Replaces temporary folders in reports by where the skills come from.
 fn name_sources(walked: &mut Walked, fetched: &[FetchedSkill]) {
     for skill in fetched.iter().filter(|skill| skill.temporary().is_some()) {
         let folder = skill.directory.display().to_string();
-        let place = skill.pinned.to_string();
+        let place = match &skill.pinned {
+            // The address of a registry says nothing about the skill.
+            Pinned::Registry { .. } => skill.reference.clone(),
+            pinned => pinned.to_string(),
+        };
         let place = place.trim_end_matches('/');
         for report in &mut walked.reports {
             if let Some(rest) = report.path.strip_prefix(&folder) {

@@ -1,5 +1,6 @@
 //! `prowess info`: what is known about a skill that is here, or that could be installed.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -36,9 +37,9 @@ use crate::terminal::wrap::wrap;
 ///
 /// Every copy that is installed or in an agent's folder is shown, the one that
 /// counts first: what it is for, who signed it, where it came from, what it may do,
-/// what it needs and what needs it, which agents find it, and whether its files are
-/// still those that were installed. A path, or anything else that `prowess install`
-/// takes, is read without being installed.
+/// what it can make an agent do, what it needs and what needs it, which agents find
+/// it, and whether its files are still those that were installed. A path, or
+/// anything else that `prowess install` takes, is read without being installed.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -79,7 +80,8 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     if copies.is_empty() {
         return not_installed(arguments, &inventory, printer);
     }
-    if Path::new(&arguments.name).exists() {
+    let is_installed = copies.iter().any(|found| inventory.locked(found).is_some());
+    if is_installed && Path::new(&arguments.name).exists() {
         let name = inline(&arguments.name);
         printer
             .note(&format!("`{name}` is the installed skill; there is also a path (`./{name}`)"));
@@ -125,7 +127,7 @@ fn not_installed(
         Ok(Found::Here(_)) => (PathBuf::from(word), Some(unknown)),
         Ok(Found::Elsewhere { here }) if is_name => (PathBuf::from(word), here.map(|_| unknown)),
         Ok(Found::Elsewhere { here }) => (PathBuf::from(word), here),
-        Err(_) if is_name => return Err(unknown.into()),
+        Err(_) if is_name && !word.exists() => return Err(unknown.into()),
         Err(error) => return Err(error),
     };
     let choice = arguments.reference.choice(SkillChoice::OnlyOne);
@@ -156,7 +158,8 @@ struct ReadCopy<'c> {
 
 impl ReadCopy<'_> {
     fn permissions(&self) -> Vec<String> {
-        self.metadata.grants.grants().iter().map(ToString::to_string).collect()
+        let grants = self.metadata.grants.grants().iter().map(ToString::to_string);
+        grants.collect::<BTreeSet<String>>().into_iter().collect()
     }
 
     fn bytes(&self) -> Option<(usize, usize)> {
@@ -169,13 +172,13 @@ impl ReadCopy<'_> {
         let held = &self.skill.held;
         let mut page = String::new();
         let version = held.version.as_ref().map(|version| format!(" {}", inline(version)));
-        let head = format!(
+        let title = format!(
             "{}{}, {}",
             inline(&held.name),
             version.unwrap_or_default(),
             held.attestation.tier.as_str()
         );
-        let _ = writeln!(page, "{}", wrap(&head, 2, width));
+        let _ = writeln!(page, "{}", wrap(&title, 2, width));
         if let Some(description) = &self.metadata.skill.description {
             let text = format!("  {}", inline(description.as_str()));
             let _ = writeln!(page, "{}", wrap(&text, 2, width));

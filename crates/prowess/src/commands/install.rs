@@ -24,8 +24,8 @@ use crate::terminal::printer::{Printer, inline};
 
 /// Install skills, with everything that they need
 ///
-/// Before anything is written you see who signed a skill, what it may do and what
-/// has changed since the installed version. Then everything is installed at once,
+/// Before anything is written you see who signed a skill, what it may do, what it can
+/// make an agent do and what has changed since the installed version. Then everything is installed at once,
 /// or nothing. Installing never runs anything that a skill contains.
 ///
 /// SKILL is a folder or archive (`./greet`, `greet.tar.gz`), a repository

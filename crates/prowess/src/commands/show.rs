@@ -35,13 +35,11 @@ use crate::terminal::wrap::wrap;
 /// is not declared is null or an empty list.
 ///
 /// A skill that is not on this machine is fetched to be read, and nothing is
-/// installed.
+/// installed: `prowess show https://example.com/tools.git#v2:skills/greet`.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
   prowess show examples/git-insights
-  prowess show greet-1.0.0.tar.gz
-  prowess show https://example.com/tools.git#v2:skills/greet
   prowess show examples/git-insights --format json")]
 pub(crate) struct Arguments {
     /// A skill's folder, file or archive, the name of an installed skill, or anything

@@ -18,8 +18,9 @@ use crate::terminal::printer::Printer;
 ///
 /// Each skill is updated from its source: a registry within the range it was
 /// installed with, the branch of its repository, its domain, its folder. An update
-/// that asks for more permissions or has another signer is shown and needs your
-/// consent. Copies in the folders of agents are renewed. A skill that can't be
+/// that asks for more permissions, can make an agent do more (hooks, tools, scripts,
+/// programs, hosts) or has another signer is shown and needs your consent; one that
+/// only changes wording is applied and says so. `--diff` prints the difference. Copies in the folders of agents are renewed. A skill that can't be
 /// updated stays as it is and doesn't stop the others. Newer versions outside of a
 /// range are reported; `prowess outdated` lists them.
 #[derive(Args)]

@@ -224,8 +224,11 @@ fn print_held(skills: &[FetchedSkill], printer: &mut Printer) {
     let pages: Vec<String> = skills.iter().map(|skill| signature_text::page(&skill.held)).collect();
     printer.report(&pages.concat());
     for skill in skills {
-        for note in skill.notes.iter().chain(&skill.held.attestation.warnings) {
-            printer.warning(&format!("`{}`: {note}", skill.held.name));
+        for note in &skill.notes {
+            printer.warning(note);
+        }
+        for warning in &skill.held.attestation.warnings {
+            printer.warning(&format!("`{}`: {warning}", skill.held.name));
         }
     }
     if skills.iter().any(|skill| !skill.held.is_ok()) {

@@ -56,6 +56,7 @@ fn remedy_text(remedy: &Remedy) -> String {
         Remedy::ApproveInPerson => {
             "run it in a terminal to be asked: `--yes` does not approve this".to_owned()
         }
+        Remedy::Grant(permission) => format!("`--allow {permission}` grants it for this run"),
         Remedy::SetMode(mode) => format!("if you are in that mode, add `--mode {mode}`"),
         Remedy::Diagnose => "`prowess doctor` shows what is missing on this machine".to_owned(),
         Remedy::GiveInput(name) => format!("give `--input {name}=…`"),

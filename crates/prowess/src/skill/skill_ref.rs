@@ -98,7 +98,8 @@ pub(crate) fn read_reference(
         Found::Elsewhere { here } => here,
     };
     let choice = options.choice(SkillChoice::OnlyOne);
-    let fetched = fetch(reference, &choice, problem, options, printer)?;
+    let reference = if reference.exists() { as_path(reference) } else { reference.to_owned() };
+    let fetched = fetch(&reference, &choice, problem, options, printer)?;
     let skill = fetched.skills.first().ok_or_else(|| Error::not_found("there is no skill"))?;
     announce(skill, printer);
     Ok((skill.file()?, None))

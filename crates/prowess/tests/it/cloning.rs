@@ -180,6 +180,7 @@ fn a_folder_that_the_lock_file_does_not_list_is_not_replaced() {
     notes 1.0.0, experimental
       from   [SCENE]/work/skills/notes
       files  1 (83 bytes)
+      agent  follows its text with the agent's own rights
       ! its place is taken by `[SCENE]/work/.prowess/skills/notes`, which contains `diary.txt`, and the lock file does not list it
     error: `notes` was not installed: its place is taken by `[SCENE]/work/.prowess/skills/notes`, which contains `diary.txt`, and the lock file does not list it
     hint: move `[SCENE]/work/.prowess/skills/notes` somewhere else, or delete it if you do not need it, then install again

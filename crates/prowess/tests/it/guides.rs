@@ -191,7 +191,13 @@ fn run() {
             "#!/bin/sh\necho \"using token $GITHUB_TOKEN\"\n",
         )
         .file("work/skills/search/SKILL.md", SEARCH)
-        .file("work/skills/search/tools.py", SEARCH_TOOLS);
+        .file("work/skills/search/tools.py", SEARCH_TOOLS)
+        .file("work/skills/logs/SKILL.md", crate::skill("logs"))
+        .file(
+            "work/skills/logs/scripts/report.sh",
+            "echo \"$(grep -c error \"$1\") errors\"\nperl -e 1 2>/dev/null\ngit log 2>/dev/null\nexit 0\n",
+        )
+        .file("work/app.log", "error\n".repeat(7));
     prepare(&scene, HISTORY);
     prepare(&scene, "prowess install ./skills/pdf --allow-experimental --yes");
     guide("run", &scene, 2);

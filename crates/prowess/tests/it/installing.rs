@@ -23,6 +23,7 @@ fn what_nobody_vouches_for_is_refused_and_nothing_is_written() {
       from   [SCENE]/greet
       files  1 (118 bytes)
       may    shell:execute:git
+      agent  follows its text with the agent's own rights
       ? it wants `shell:execute:git`
       ! nobody that you trust has signed it: it is experimental
     error: `greet` was not installed: nobody that you trust has signed it: it is experimental
@@ -41,6 +42,7 @@ fn what_nobody_vouches_for_is_refused_and_nothing_is_written() {
       from   [SCENE]/greet
       files  1 (118 bytes)
       may    shell:execute:git
+      agent  follows its text with the agent's own rights
       ? it wants `shell:execute:git`
     installed greet 1.0.0
     ");
@@ -129,6 +131,7 @@ fn skills_come_from_folders_and_archives() {
     greet 1.0.0, experimental
       from   [SCENE]/greet
       files  1 (83 bytes)
+      agent  follows its text with the agent's own rights
     installed greet 1.0.0
     ");
     let scene = home().file("greet/SKILL.md", manifest("greet", "1.0.0", ""));
@@ -139,6 +142,7 @@ fn skills_come_from_folders_and_archives() {
     greet 1.0.0, experimental
       from   [SCENE]/packed.tar.gz
       files  1 (83 bytes)
+      agent  follows its text with the agent's own rights
     installed greet 1.0.0
     ");
 }
@@ -161,6 +165,7 @@ fn skills_come_from_repositories() {
     greet 1.0.0, experimental
       from   file://[SCENE]/repository#[HEX]:skills/greet
       files  1 (83 bytes)
+      agent  follows its text with the agent's own rights
     installed greet 1.0.0
     ");
     assert!(!scene.path().join(STORE).join("skills/part").exists());
@@ -185,6 +190,7 @@ fn skills_come_from_domains() {
     greet 1.0.0, experimental
       from   http://[HOST]/.well-known/skills/default/skill.md
       files  1 (83 bytes)
+      agent  follows its text with the agent's own rights
     installed greet 1.0.0
     ");
 }
@@ -201,6 +207,7 @@ fn skills_come_from_registries_by_name_range_and_namespace() {
     greet 1.0.0, experimental
       from   http://[HOST] (acme)
       files  1 (83 bytes)
+      agent  follows its text with the agent's own rights
     installed greet 1.0.0
     ");
     // SRT-8-2.
@@ -211,6 +218,7 @@ fn skills_come_from_registries_by_name_range_and_namespace() {
     greet 1.0.0, experimental
       from   http://[HOST] (acme)
       files  1 (83 bytes)
+      agent  follows its text with the agent's own rights
     installed greet 1.0.0
     ");
     let said = scene.run("install greet@>=2 --allow-experimental");
@@ -275,6 +283,7 @@ fn looking_writes_nothing() {
       from   [SCENE]/greet
       files  1 (118 bytes)
       may    shell:execute:git
+      agent  follows its text with the agent's own rights
       ? it wants `shell:execute:git`
     note: nothing was written
     ");
@@ -282,38 +291,40 @@ fn looking_writes_nothing() {
     assert_snapshot!(
         steady(&scene.run("install ./greet --allow-experimental --dry-run --format json")),
         @r#"
-    exit 0
-    --- stdout
-    {
-      "installed": false,
-      "skills": [
+        exit 0
+        --- stdout
         {
-          "name": "greet",
-          "version": "1.0.0",
-          "replaces": null,
-          "security_tier": "experimental",
-          "source": "[SCENE]/greet",
-          "integrity": "[DIGEST]",
-          "signers": [],
-          "permissions": [
-            "shell:execute:git"
+          "installed": false,
+          "skills": [
+            {
+              "name": "greet",
+              "version": "1.0.0",
+              "replaces": null,
+              "security_tier": "experimental",
+              "source": "[SCENE]/greet",
+              "integrity": "[DIGEST]",
+              "signers": [],
+              "permissions": [
+                "shell:execute:git"
+              ],
+              "capabilities": [],
+              "difference": null,
+              "python_packages": [],
+              "questions": [
+                "it wants `shell:execute:git`"
+              ],
+              "refusals": []
+            }
           ],
-          "python_packages": [],
-          "questions": [
-            "it wants `shell:execute:git`"
-          ],
-          "refusals": []
+          "unchanged": [],
+          "left_out": [],
+          "newer": [],
+          "placed": [],
+          "destinations": [],
+          "failures": [],
+          "warnings": []
         }
-      ],
-      "unchanged": [],
-      "left_out": [],
-      "newer": [],
-      "placed": [],
-      "destinations": [],
-      "failures": [],
-      "warnings": []
-    }
-    "#
+        "#
     );
     assert!(installed(&scene).is_empty());
 }
@@ -328,6 +339,7 @@ fn without_a_terminal_questions_need_a_yes_beforehand() {
       from   [SCENE]/greet
       files  1 (118 bytes)
       may    shell:execute:git
+      agent  follows its text with the agent's own rights
       ? it wants `shell:execute:git`
     error: confirmation is needed, but this is not a terminal
     hint: read the questions with `--dry-run`, then agree with `--yes`
@@ -359,6 +371,7 @@ fn on_a_terminal_only_a_yes_installs() {
       from   [SCENE]/greet
       files  1 (118 bytes)
       may    shell:execute:git
+      agent  follows its text with the agent's own rights
       ? it wants `shell:execute:git`
     Install it? [y]es / [N]o: installed greet 1.0.0
     ");
@@ -380,6 +393,9 @@ fn recipes_are_told_and_never_run() {
     greet 1.0.0, experimental
       from   [SCENE]/greet
       files  1 (208 bytes)
+      agent  follows its text with the agent's own rights
+      ? install command: brew install gh (SKILL.md:8)
+      ? install command: npm install --global 'x; touch run' (SKILL.md:10)
     installed greet 1.0.0
     note: `greet` may need one of these, which you run yourself: `brew install gh`, `npm install --global 'x; touch run'`
     ");
@@ -392,7 +408,7 @@ fn the_lock_gives_the_same_bytes_or_nothing() {
     let scene = home()
         .file("greet/SKILL.md", manifest("greet", "1.0.0", ""))
         .file("greet/scripts/hello.sh", "echo hello\n");
-    assert!(scene.run("install ./greet --allow-experimental").starts_with("exit 0"));
+    assert!(scene.run("install ./greet --allow-experimental --yes").starts_with("exit 0"));
     let before = installed(&scene);
     std::fs::remove_dir_all(scene.path().join(STORE).join("skills/greet")).expect("it is there");
     assert_snapshot!(scene.run("install --frozen"), @"
@@ -605,9 +621,10 @@ fn a_signed_skill_of_a_root_installs_without_a_question() {
     --- stderr
     greet 1.0.0, verified
       from   [SCENE]/greet
-      files  2 (577 bytes)
+      files  2 (616 bytes)
       signed ed25519 key [HEX]
       may    shell:execute:git
+      agent  follows its text with the agent's own rights
     installed greet 1.0.0
     ");
     assert_snapshot!(steady(&scene.run("verify")), @"

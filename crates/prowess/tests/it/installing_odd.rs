@@ -86,6 +86,7 @@ fn a_skill_without_a_version_shows_none() {
     greet (no version), experimental
       from   [SCENE]/greet
       files  1 (68 bytes)
+      agent  follows its text with the agent's own rights
     installed greet
     ");
     let scene = scene.file("greet/SKILL.md", TEXT.replace("hello", "goodbye"));
@@ -95,7 +96,8 @@ fn a_skill_without_a_version_shows_none() {
     greet (no version), with other files, experimental
       from   [SCENE]/greet
       files  1 (70 bytes)
-    installed greet with other files
+      change only wording: changed SKILL.md
+    installed greet with other files, only its wording changed
     ");
     std::fs::remove_file(scene.path().join(STORE).join("skills/greet/SKILL.md"))
         .expect("it is there");
@@ -157,6 +159,7 @@ fn a_name_that_is_none_is_replaced_by_one_that_the_user_gives() {
     azure-cli 1.0.0, which calls itself `Azure CLI`, experimental
       from   [SCENE]/skills/azure-cli
       files  1 (91 bytes)
+      agent  follows its text with the agent's own rights
     installed azure-cli 1.0.0
     ");
     assert_eq!(
@@ -310,9 +313,11 @@ fn all_that_can_not_be_had_is_named_at_once() {
     first 1.0.0 (written `1.0`), experimental
       from   [SCENE]/all/first
       files  1 (81 bytes)
+      agent  follows its text with the agent's own rights
     second 1.0.0, experimental
       from   [SCENE]/all/second
       files  1 (85 bytes)
+      agent  follows its text with the agent's own rights
     installed first 1.0.0
     installed second 1.0.0
     ");
@@ -348,10 +353,12 @@ fn several_refusals_are_one_error() {
     a 1.0.0, experimental
       from   [SCENE]/all/a
       files  1 (75 bytes)
+      agent  follows its text with the agent's own rights
       ! nobody that you trust has signed it: it is experimental
     b 1.0.0, experimental
       from   [SCENE]/all/b
       files  1 (75 bytes)
+      agent  follows its text with the agent's own rights
       ! nobody that you trust has signed it: it is experimental
     error: nothing was installed
       `a`: nobody that you trust has signed it: it is experimental
@@ -380,6 +387,7 @@ fn errors_are_asked_about_once() {
     greet 1.0.0, experimental
       from   [SCENE]/greet
       files  1 (68 bytes)
+      agent  follows its text with the agent's own rights
       ? it has 1 error, so agents may not load it: `description` is missing (`prowess check [SCENE]/greet` shows all)
     error: confirmation is needed, but this is not a terminal
     hint: read the questions with `--dry-run`, then agree with `--yes`
@@ -390,6 +398,7 @@ fn errors_are_asked_about_once() {
     greet (no version), experimental
       from   [SCENE]/greet
       files  1 (20 bytes)
+      agent  follows its text with the agent's own rights
       ? it has no front matter, so agents may not load it
     error: confirmation is needed, but this is not a terminal
     hint: read the questions with `--dry-run`, then agree with `--yes`
@@ -561,6 +570,7 @@ fn packages_for_python_are_shown_before() {
       from   [SCENE]/greet
       files  1 (143 bytes)
       python requests>=2, numpy
+      agent  follows its text with the agent's own rights
     note: nothing was written
     ");
 }

@@ -77,8 +77,9 @@ fn a_publisher_makes_a_skill_community_and_an_auditor_verified() {
     warning: `greet`: the signature `SIGNATURE.json` holds, and its key `[HEX]` is not in the trust store
     greet 1.0.0, experimental
       from   [SCENE]/greet
-      files  2 (518 bytes)
+      files  2 (557 bytes)
       signed ed25519 key [HEX]
+      agent  follows its text with the agent's own rights
       ! nobody that you trust has signed it: it is experimental
     error: `greet` was not installed: nobody that you trust has signed it: it is experimental
     hint: read it first, and check what it may do
@@ -117,6 +118,7 @@ fn a_signature_of_other_tools_counts_too() {
       from   [SCENE]/greet
       files  2 (1339 bytes)
       signed oms key [HEX]
+      agent  follows its text with the agent's own rights
     installed greet 1.0.0
     ");
 }
@@ -245,8 +247,9 @@ fn a_skill_that_calls_itself_experimental_is_told_from_one_that_nobody_signed() 
     --- stderr
     greet 1.0.0, experimental
       from   [SCENE]/greet
-      files  2 (546 bytes)
+      files  2 (585 bytes)
       signed ed25519 key [HEX]
+      agent  follows its text with the agent's own rights
       ! it is signed by somebody that you trust, but it calls itself experimental (line 5 of its SKILL.md)
     error: `greet` was not installed: it is signed by somebody that you trust, but it calls itself experimental (line 5 of its SKILL.md)
     hint: its author writes `security_tier: community` and signs it again
@@ -266,9 +269,10 @@ fn a_claim_below_the_proof_is_shown() {
     --- stderr
     greet 1.0.0, community
       from   [SCENE]/greet
-      files  2 (543 bytes)
+      files  2 (582 bytes)
       signed ed25519 key [HEX]
       tier   its signatures prove verified, and it calls itself community (line 5 of its SKILL.md)
+      agent  follows its text with the agent's own rights
     note: nothing was written
     ");
 }

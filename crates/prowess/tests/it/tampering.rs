@@ -69,6 +69,8 @@ fn every_kind_of_drift_is_told() {
         }
       ]
     }
+    --- stderr
+    note: `changed` is the installed skill; there is also a path (`./changed`)
     "#);
     assert!(scene.run("verify nobody").starts_with("exit 3"));
     // The lock puts all of it back, and leaves alone what it does not know.
@@ -85,6 +87,8 @@ fn every_kind_of_drift_is_told() {
     exit 0
     --- stdout
     signed 1.0.0: as installed, verified, signed by [HEX], trusted as root
+    --- stderr
+    note: `signed` is the installed skill; there is also a path (`./signed`)
     ");
 }
 

@@ -22,9 +22,11 @@ fn a_wider_permission_is_asked_about() {
       from   [SCENE]/greet
       files  1 (151 bytes)
       may    network:read:api.example.com, shell:execute:git
+      change changed SKILL.md
       ? it also requests `shell:execute:git`
     error: confirmation is needed, but this is not a terminal
     hint: read the questions with `--dry-run`, then agree with `--yes`
+    hint: `--diff` prints how the texts differ from what is installed
     ");
     assert_eq!(installed(&scene), before);
     let said = scene.run("update greet --yes");
@@ -50,6 +52,8 @@ fn a_lost_signature_is_refused() {
     greet 1.0.0 -> 1.1.0, experimental
       from   [SCENE]/greet
       files  1 (83 bytes)
+      change only wording: changed SKILL.md
+      change only wording: removed SIGNATURE.json
       ? its tier was `community` and is now `experimental`
       ! it was signed by the key `[HEX]` and is not signed now
     error: `greet` was not installed: it was signed by the key `[HEX]` and is not signed now
@@ -77,8 +81,9 @@ fn another_signer_is_refused_until_accepted() {
     --- stderr
     greet 1.0.0 -> 1.1.0, community
       from   [SCENE]/greet
-      files  2 (518 bytes)
+      files  2 (557 bytes)
       signed ed25519 key [HEX]
+      change only wording: changed SIGNATURE.json, SKILL.md
       ! it was signed by the key `[HEX]` and is now signed by the key `[HEX]`
     error: `greet` was not installed: it was signed by the key `[HEX]` and is now signed by the key `[HEX]`
     hint: ask its author; if the new key is right, trust it and accept it for this skill
@@ -183,9 +188,11 @@ fn all_skills_are_updated_within_their_ranges() {
     greet 1.0.0 -> 1.4.0, experimental
       from   http://[HOST] (acme)
       files  1 (83 bytes)
+      change only wording: changed SKILL.md
     part 1.0.0 -> 2.0.0, experimental
       from   http://[HOST] (acme)
       files  1 (81 bytes)
+      change only wording: changed SKILL.md
     note: greet 2.0.0 is available, outside of `^1`, and 1.4.0 is used; install it with `prowess install greet@2.0.0`
     note: nothing was written
     ");
@@ -254,10 +261,12 @@ fn what_others_need_stays_and_what_nobody_needs_goes() {
     part 1.0.0, experimental
       from   http://[HOST] (acme)
       files  1 (81 bytes)
+      agent  follows its text with the agent's own rights
       ! it would come along with another skill, and experimental skills are only installed by name
     greet 1.0.0, experimental
       from   [SCENE]/greet
       files  1 (121 bytes)
+      agent  follows its text with the agent's own rights
     error: `part` was not installed: it would come along with another skill, and experimental skills are only installed by name
     hint: install it by its own name first, then what needs it
     hint: install it without a trusted signature with `--allow-experimental`
@@ -314,12 +323,14 @@ fn what_came_along_goes_along() {
     --- stderr
     part 1.0.0, community
       from   http://[HOST] (acme)
-      files  2 (515 bytes)
+      files  2 (554 bytes)
       signed ed25519 key [HEX]
+      agent  follows its text with the agent's own rights
     greet 1.0.0, community
       from   http://[HOST] (acme)
-      files  2 (556 bytes)
+      files  2 (595 bytes)
       signed ed25519 key [HEX]
+      agent  follows its text with the agent's own rights
     installed part 1.0.0
     installed greet 1.0.0
     ");
