@@ -176,6 +176,12 @@ fn a_folder_of_somebody_else_is_neither_mixed_nor_deleted() {
         assert_eq!(scene.text("new/weather/SKILL.md"), "of another author", "{force}");
         assert!(files.contains("new/weather/secret.py") && !files.contains(".prowess-"), "{files}");
     }
+    // The same for one skill.
+    for force in ["", " --force"] {
+        let said = scene.run(&format!("migrate skills/ann/weather --output new{force}"));
+        assert!(said.starts_with("exit 1"), "{said}");
+        assert_eq!(scene.text("new/weather/SKILL.md"), "of another author", "{force}");
+    }
     let reason = report(&scene, " --force");
     let reason = skill(&reason, "ann/weather")["reason"].as_str().expect("a reason").to_owned();
     assert_eq!(
