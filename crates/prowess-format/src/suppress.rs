@@ -79,7 +79,7 @@ impl Allowed {
                     self.diagnostics.push(
                         rules::UNKNOWN_RULE
                             .at(Span::new(at, at + name.len()), unknown_rule(name))
-                            .help("`prowess explain` lists all rules"),
+                            .help("write the code of a finding, such as `long-skill`"),
                     );
                 }
             }

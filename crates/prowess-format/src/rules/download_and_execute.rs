@@ -1,6 +1,6 @@
 //! `download-and-execute`.
 
-use crate::diagnostic::{Findings, rule};
+use crate::diagnostic::{Findings, Severity, rule};
 use crate::rules::Subject;
 use crate::span::Span;
 use crate::specification::{CLAUDE_CODE_HOOKS, CLAUDE_CODE};
@@ -31,10 +31,13 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         .map(|(at, command)| ("an injected command", Span::new(at, at + command.len()).shift(base), command));
     for (what, span, command) in hooks.chain(injected) {
         if downloads_and_executes(command) {
+            // A specification that the user names says nothing about it.
+            let strict = if subject.named_dialect { Severity::Warning } else { Severity::Error };
             let command = shorten(command.trim(), 60);
             findings.push(
                 DOWNLOAD_AND_EXECUTE
                     .at(span, format!("{what} downloads and runs code: `{command}`"))
+                    .severity(Severity::Warning, strict)
                     .help("put the code into the skill's `scripts` folder, where it can be reviewed"),
             );
         }

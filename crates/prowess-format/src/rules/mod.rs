@@ -3,6 +3,7 @@
 //! Some rules are reported by the reader; a rule with a `check` runs on the parsed skill.
 
 use std::cell::OnceCell;
+use std::collections::HashSet;
 
 use crate::diagnostic::{Findings, Rule};
 use crate::dialect::{self, Dialect};
@@ -261,7 +262,7 @@ impl<'s> Subject<'s> {
             .flat_map(|question| [&question.on_correct, &question.on_incorrect])
     }
 
-    /// The files that the body names, each with what becomes of it; empty if the skill's files are not known. Cached,
+    /// The files that the body names, each once and with what becomes of it; empty if the skill's files are not known. Cached,
     /// because three rules use it.
     pub(crate) fn mentions(&self) -> &[(FileMention, FileState)] {
         self.mentions.get_or_init(|| {
@@ -273,8 +274,11 @@ impl<'s> Subject<'s> {
             if !names.iter().any(|name| memchr::memmem::find(bytes, name).is_some()) {
                 return Vec::new();
             }
+            // A path that is repeated is one mistake.
+            let mut seen = HashSet::new();
             file_mentions(body, self.document.body.start as usize)
                 .into_iter()
+                .filter(|mention| seen.insert(mention.path.clone()))
                 .map(|mention| {
                     let state = if is_inside(&mention.path) {
                         files.state(&mention.path)
