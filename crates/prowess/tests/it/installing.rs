@@ -227,7 +227,7 @@ fn skills_come_from_registries_by_name_range_and_namespace() {
     exit 3
     --- stderr
     error: http://[HOST] has no skill `nobody`
-    hint: look at the spelling; a private one needs a token
+    hint: check the spelling; a private skill needs a token
     ");
 }
 
