@@ -71,7 +71,7 @@ pub fn by_id(id: &str) -> Option<&'static Agent> {
     all().get(at)
 }
 
-/// The agents that are in use on this machine or in this project.
+/// The agents of which something is on this machine or in this project.
 pub fn present(places: &Places) -> Vec<&'static Agent> {
     all().iter().filter(|agent| agent.is_present(places)).collect()
 }

@@ -207,10 +207,10 @@ impl Scene {
         let mut shown = Vec::new();
         let mut lines = typed.split_inclusive('\n');
         let mut byte = [0];
-        // Reading a closed terminal is an error; everything before it was read.
+        // The end of a terminal is an error there, and what came before it is all there is.
         while let Ok(1) = screen.read(&mut byte) {
             shown.push(byte[0]);
-            // Input is typed at the prompt; the program discards what was typed before.
+            // People answer when they are asked; what they type before does not count.
             if shown.ends_with(b"]o: ")
                 && let Some(line) = lines.next()
             {

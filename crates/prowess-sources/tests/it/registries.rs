@@ -272,19 +272,19 @@ fn an_index_of_yesterday_is_refused() {
     registry.publish(published("acme", "weather", "1.1.0"));
     registry.number(6, Some(1_800_000_060));
     assert_snapshot!(look(false), @"
-    Mismatch: URL served an older index of `acme/weather` than before: the index went backwards (6, last seen 7)
+    Mismatch: URL answers with an older index of `acme/weather` than before: the index went backwards (6, last seen 7)
       hint: somebody may be hiding newer versions, or that one was taken back; ask whoever runs the registry. If it was set back on purpose, delete `registry-index` in the cache folder
     ");
     registry.number(7, Some(1_800_000_060));
     assert_snapshot!(look(false), @"
-    Mismatch: URL served an older index of `acme/weather` than before: its content changed, but its sequence number 7 did not
+    Mismatch: URL answers with an older index of `acme/weather` than before: its content changed, but its sequence number 7 did not
       hint: somebody may be hiding newer versions, or that one was taken back; ask whoever runs the registry. If it was set back on purpose, delete `registry-index` in the cache folder
     ");
     // One that hides a version.
     registry.forget("acme", "weather", "1.1.0");
     registry.number(8, Some(1_800_000_060));
     assert_snapshot!(look(false), @"
-    Mismatch: URL served an older index of `acme/weather` than before: version 1.1.0 is gone
+    Mismatch: URL answers with an older index of `acme/weather` than before: version 1.1.0 is gone
       hint: somebody may be hiding newer versions, or that one was taken back; ask whoever runs the registry. If it was set back on purpose, delete `registry-index` in the cache folder
     ");
     // What was refused is not remembered: offline the last one counts that was believed, also when its time is over.
@@ -292,7 +292,7 @@ fn an_index_of_yesterday_is_refused() {
     registry.publish(published("acme", "weather", "1.1.0"));
     registry.number(8, Some(1_799_990_000));
     assert_snapshot!(look(false), @"
-    Mismatch: URL served an outdated index of `acme/weather`: it expired 2 hours ago
+    Mismatch: URL answers with an outdated index of `acme/weather`: it expired 2 hours ago
       hint: somebody may be hiding newer versions; check the clock of this machine, try again later, or use what is known without a network
     ");
     registry.number(8, Some(1_800_000_060));

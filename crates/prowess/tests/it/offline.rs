@@ -93,7 +93,7 @@ fn an_older_index_is_refused() {
     assert_snapshot!(steady(&scene.run("update --all")), @"
     exit 4
     --- stderr
-    error: `greet` was not updated: http://[HOST] served an older index of `acme/greet` than before: version 1.1.0 is gone
+    error: `greet` was not updated: http://[HOST] answers with an older index of `acme/greet` than before: version 1.1.0 is gone
     hint: somebody may be hiding newer versions, or that one was taken back; ask whoever runs the registry. If it was set back on purpose, delete `registry-index` in the cache folder
     ");
     registry.publish(release("greet", "1.1.0", ""));
@@ -101,7 +101,7 @@ fn an_older_index_is_refused() {
     assert_snapshot!(steady(&scene.run("install acme/greet")), @"
     exit 4
     --- stderr
-    error: http://[HOST] served an older index of `acme/greet` than before: the index went backwards (1, last seen 2)
+    error: http://[HOST] answers with an older index of `acme/greet` than before: the index went backwards (1, last seen 2)
     hint: somebody may be hiding newer versions, or that one was taken back; ask whoever runs the registry. If it was set back on purpose, delete `registry-index` in the cache folder
     ");
     assert_eq!(installed(&scene), before);
@@ -109,7 +109,7 @@ fn an_older_index_is_refused() {
     // The freeze: an index that nobody renews.
     let said = scene.run("install acme/greet");
     assert!(said.starts_with("exit 4"), "{said}");
-    assert!(said.contains("served an outdated index of `acme/greet`: it expired"), "{said}");
+    assert!(said.contains("answers with an outdated index of `acme/greet`: it expired"), "{said}");
     assert!(
         scene.run("install acme/greet --offline").starts_with("exit 0"),
         "what is known counts"
