@@ -464,7 +464,10 @@ fn doubted(registry: &Registry, package: &Package, doubt: Doubt) -> SourceError 
     let (what, hint) = match doubt {
         Doubt::OtherBytes(version) => return other_bytes(registry, package, &version),
         Doubt::Older(why) => (
-            format!("{} answers with an older index of `{package}` than before: {why}", registry.url),
+            format!(
+                "{} answers with an older index of `{package}` than before: {why}",
+                registry.url
+            ),
             "somebody may be hiding newer versions, or that one was taken back; ask whoever runs the registry. If it was set \
              back on purpose, delete `registry-index` in the cache folder",
         ),
