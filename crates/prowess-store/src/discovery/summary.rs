@@ -1,4 +1,4 @@
-//! Summaries of skills' main files for listings.
+//! What a listing says about a skill's main file.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use prowess_format::rules::SkillLocation;
 use prowess_format::span::LineIndex;
 use prowess_format::{ReadOptions, check_bytes, form_of};
 
-/// The summary of a file.
+/// What a file says.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Summary {
     /// The declared name.
@@ -17,30 +17,30 @@ pub struct Summary {
     pub version: Option<String>,
     /// The declared description.
     pub description: Option<String>,
-    /// The id of the best matching dialect; empty for a file that can't be read.
+    /// The id of the dialect that explains most of it; empty for a file that can't be read.
     pub dialect: String,
-    /// The kind of skill.
+    /// What the skill is.
     pub kind: String,
-    /// The first errors.
+    /// The errors, as far as they are told.
     pub errors: Vec<Problem>,
-    /// The number of warnings.
+    /// How many findings are warnings.
     pub warnings: usize,
 }
 
-/// A reason why a skill is broken.
+/// Why a skill is broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The rule, for `prowess explain`; `unreadable` for a file that can't be read.
     pub rule: String,
-    /// The line, from 1.
+    /// The line, counted from 1.
     pub line: usize,
-    /// The message.
+    /// What is wrong.
     pub message: String,
-    /// Advice.
+    /// What to do next.
     pub help: Option<String>,
 }
 
-/// Maximum number of errors per file; `prowess check` lists all.
+/// A listing names this many errors of a file; `prowess check` names them all.
 const MOST_ERRORS: usize = 5;
 
 impl Summary {
@@ -49,7 +49,7 @@ impl Summary {
         !self.errors.is_empty()
     }
 
-    /// The summary of a file that can't be read.
+    /// What is known of a file that can't be read.
     pub(crate) fn unreadable(message: String, help: &str) -> Self {
         let problem = Problem {
             rule: "unreadable".to_owned(),
@@ -60,15 +60,15 @@ impl Summary {
         Self { errors: vec![problem], ..Self::default() }
     }
 
-    /// Parses a file. Only the file itself is checked: `check` verifies that mentioned files exist and that its folder
-    /// has its name. Agents load skills from folders with other names, and users link them that way.
+    /// Reads a file. Only the file itself is judged: whether what it mentions is there, and whether its folder has its
+    /// name, are questions for `check`. Agents load a skill from a folder of another name, and people link them so.
     pub(crate) fn of(bytes: &[u8], file_name: &str) -> Self {
         if bytes.len() > MAX_FILE_BYTES {
             let most = MAX_FILE_BYTES >> 20;
             let help = "move material into other files";
             return Self::unreadable(format!("the file is larger than {most} MiB"), help);
         }
-        // An empty file would be parsed as prose.
+        // Reading calls it prose, and there is nothing to read.
         if bytes.trim_ascii().is_empty() {
             let help = "write what the agent should do, or remove the folder";
             return Self::unreadable("the file is empty".to_owned(), help);
