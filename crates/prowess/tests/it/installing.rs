@@ -249,7 +249,7 @@ fn skills_come_from_registries_by_name_range_and_namespace() {
     --- stderr
     using your own skills in `~/.local/share/prowess`
     error: http://[HOST] has no skill `nobody`
-    hint: look at the spelling; a private one needs a token
+    hint: check the spelling; a private skill needs a token
     ");
 }
 

@@ -111,7 +111,7 @@ fn an_older_index_is_refused() {
     // The freeze: an index that nobody renews.
     let said = scene.run("install acme/greet");
     assert!(said.starts_with("exit 4"), "{said}");
-    assert!(said.contains("answers with an old index of `acme/greet`: it expired"), "{said}");
+    assert!(said.contains("answers with an outdated index of `acme/greet`: it expired"), "{said}");
     assert!(
         scene.run("install acme/greet --offline").starts_with("exit 0"),
         "what is known counts"

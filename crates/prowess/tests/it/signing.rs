@@ -23,7 +23,7 @@ fn a_key_is_for_its_owner_alone() {
     assert_snapshot!(scene.run("key new release"), @"
     exit 1
     --- stderr
-    error: there is a key `release` already, `[SCENE]/home/.local/share/prowess/keys/release.key`; choose another name, or move that file away
+    error: the key `release` already exists (`[SCENE]/home/.local/share/prowess/keys/release.key`); choose another name, or move that file
     ");
     assert_eq!(scene.bytes(&format!("{STORE}/keys/release.key")), secret);
     // Whoever else could read it may have signed with it too.
@@ -32,7 +32,7 @@ fn a_key_is_for_its_owner_alone() {
     assert_snapshot!(scene.run("sign greet --key release"), @"
     exit 4
     --- stderr
-    error: others may read `[SCENE]/home/.local/share/prowess/keys/release.key`; run `chmod 600 [SCENE]/home/.local/share/prowess/keys/release.key`, and make a new key if others could have read this one
+    error: others can read `[SCENE]/home/.local/share/prowess/keys/release.key`; run `chmod 600 [SCENE]/home/.local/share/prowess/keys/release.key`, and make a new key if others could have read this one
     ");
     assert!(!scene.path().join("greet/SIGNATURE.json").exists());
 }
@@ -62,7 +62,7 @@ fn a_passphrase_comes_from_a_variable_where_nobody_can_be_asked() {
     assert_snapshot!(said, @"
     exit 1
     --- stderr
-    error: the passphrase of the key `release` is another, or its file was changed
+    error: the passphrase of the key `release` is wrong, or its file was changed
     ");
     assert!(!said.contains("sesame"), "{said}");
 }
@@ -149,7 +149,7 @@ fn what_can_not_be_signed_says_why() {
     assert_snapshot!(scene.run("sign greet --key release"), @"
     exit 3
     --- stderr
-    error: there is no key `release` in `[SCENE]/home/.local/share/prowess/keys`; make one with `prowess key new release`
+    error: there is no key `release` in `[SCENE]/home/.local/share/prowess/keys`; create one with `prowess key new release`
     ");
     assert!(scene.run("key new release").starts_with("exit 0"));
     assert_snapshot!(scene.run("sign plain --key release"), @"
@@ -167,7 +167,7 @@ fn what_can_not_be_signed_says_why() {
     assert_snapshot!(scene.run("trust add notes.txt"), @"
     exit 1
     --- stderr
-    error: `notes.txt`: this is no public key; expected a line of `prowess key export`, the base64 of an Ed25519 key, a minisign key, a public key or certificate in PEM, what `gpg --armor --export` writes, or an identity of Sigstore as JSON
+    error: `notes.txt`: this is not a public key; expected a line of `prowess key export`, the base64 of an Ed25519 key, a minisign key, a public key or certificate in PEM, the output of `gpg --armor --export`, or a Sigstore identity as JSON
     ");
     assert_snapshot!(scene.run("trust add nowhere.pub"), @"
     exit 3
