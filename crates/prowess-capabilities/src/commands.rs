@@ -15,6 +15,14 @@ pub(crate) enum Weight {
 /// Reads commands. Returns whether all of the text was understood.
 pub(crate) fn read(commands: &FileText<'_>, weight: Weight, found: &mut Collector<'_>) -> bool {
     let FileText { text, file, .. } = *commands;
+    if !found.may_parse_shell(text) {
+        if weight == Weight::Command {
+            for host in prowess_shell::hosts_in(text) {
+                found.add(CapabilityKind::Host, &host.host, file, commands.line(host.span.start));
+            }
+        }
+        return false;
+    }
     let script = prowess_shell::parse(text);
     for recipe in recipes::of(&script, text) {
         found.add(CapabilityKind::Recipe, &recipe.text, file, commands.line(recipe.offset));

@@ -105,7 +105,9 @@ fn handlers(
         }
         return;
     }
-    let line = place.line(node.span.range().start);
+    let action = ["command", "bash", "url", "prompt"];
+    let action = node.mapping().and_then(|map| action.iter().find_map(|key| map.get(key)));
+    let line = place.line(action.unwrap_or(node).span.range().start);
     let at = match matcher {
         Some(matcher) if !matcher.is_empty() => format!("{event} {matcher}"),
         _ => event.to_owned(),
@@ -191,8 +193,8 @@ fn recipes(block: &Mapping<'_>, place: &FileText<'_>, found: &mut Collector<'_>)
     for step in steps {
         let line = place.line(step.span.range().start);
         let Some(mapping) = step.mapping() else { continue };
-        let text = |key: &str| mapping.get(key).and_then(Node::text);
-        let command = match text("kind").unwrap_or_default() {
+        let text = |key: &str| mapping.get(key).and_then(Node::text).map(quoted);
+        let command = match mapping.get("kind").and_then(Node::text).unwrap_or_default() {
             "brew" => text("formula").map(|it| format!("brew install {it}")),
             "node" | "npm" => text("package").map(|it| format!("npm install --global {it}")),
             "go" => text("module").map(|it| format!("go install {it}")),
@@ -208,6 +210,17 @@ fn recipes(block: &Mapping<'_>, place: &FileText<'_>, found: &mut Collector<'_>)
         }
         found.add(CapabilityKind::Recipe, &command, place.file, line);
     }
+}
+
+/// A word of a command that somebody may copy: a shell sees one argument, and no option.
+fn quoted(word: &str) -> String {
+    let is_plain =
+        |character: char| character.is_ascii_alphanumeric() || "@/._:+-".contains(character);
+    let is_name = |first: char| first.is_ascii_alphanumeric() || first == '@';
+    if word.starts_with(is_name) && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// What a pre-approved tool comes to.

@@ -18,17 +18,51 @@ pub(crate) enum Text {
 const SHELLS: &[&str] = &["bash", "sh", "shell", "zsh", "ksh", "fish"];
 /// The same with prompts and output in between.
 const SESSIONS: &[&str] = &["console", "shell-session", "shellsession", "terminal", "sh-session"];
+/// The most pieces of code of a text that are parsed. What is after them counts as a whole.
+const MAX_PIECES: usize = 4_000;
+/// Code in a sentence is parsed if it has one of these words, which every command has that installs something.
+const INSTALL_WORDS: &[&str] = &[
+    "add",
+    "curl",
+    "dlx",
+    "exec",
+    "fetch",
+    "get",
+    "install",
+    "npx",
+    "pipx",
+    "run",
+    "tap",
+    "uvx",
+    "wget",
+    "bunx",
+    "pnpx",
+    "easy_install",
+    "-S",
+    "-i",
+    "create",
+    "http",
+];
 /// The longest command in a sentence. Anything longer is not one.
 const MAX_INLINE: usize = 4_096;
 
 pub(crate) fn read(file: &str, text: &str, kind: Text, found: &mut Collector<'_>) {
     let place = FileText::whole(text, file);
     if kind == Text::Manifest {
-        for (command, offset) in inserted(text) {
+        for (number, (command, offset)) in inserted(text).into_iter().enumerate() {
+            if number >= MAX_PIECES {
+                found.count_rest(&[b"command ", command.as_bytes(), b"\n"]);
+                continue;
+            }
             insert(command, place.line(offset), file, found);
         }
     }
-    for piece in code_pieces(text, 0) {
+    let pieces = code_pieces(text, 0).into_iter().filter(is_worth_parsing);
+    for (number, piece) in pieces.enumerate() {
+        if number >= MAX_PIECES {
+            found.count_rest(&[b"code ", file.as_bytes(), b" ", piece.text.as_bytes(), b"\n"]);
+            continue;
+        }
         let line = place.line(piece.span.range().start);
         if kind == Text::Manifest
             && let Some(first) = piece.info.as_deref().and_then(|info| info.strip_prefix('!'))
@@ -68,12 +102,16 @@ fn inserted(text: &str) -> Vec<(&str, usize)> {
     found
 }
 
+fn is_worth_parsing(piece: &CodePiece) -> bool {
+    !piece.is_inline
+        || piece.text.len() <= MAX_INLINE
+            && piece.text.contains(' ')
+            && INSTALL_WORDS.iter().any(|word| piece.text.contains(word))
+}
+
 fn code(piece: &CodePiece, line: usize, file: &str, found: &mut Collector<'_>) {
     if piece.is_inline {
-        // Only what may install something is worth the parser.
-        if piece.text.len() <= MAX_INLINE && piece.text.contains(' ') {
-            commands::read(&FileText::part(&piece.text, file, line), Weight::Example, found);
-        }
+        commands::read(&FileText::part(&piece.text, file, line), Weight::Example, found);
         return;
     }
     let language = piece.info.as_deref().unwrap_or_default();

@@ -25,7 +25,7 @@ mod utilities;
 mod variables;
 
 use std::collections::{BTreeSet, HashSet};
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use prowess_format::text::visible_line;
 use sha2::{Digest as _, Sha256};
@@ -40,6 +40,11 @@ pub const MAX_TEXT_CHARACTERS: usize = 240;
 pub const MAX_FILE_BYTES: usize = 1 << 20;
 /// How many bytes of a skill are read in all.
 pub const MAX_TOTAL_BYTES: usize = 16 << 20;
+
+/// The longest text that the parser of shells gets, and how much of a skill it gets in all. A text that is made for it can
+/// take a second for each hundred kilobytes. What is longer is listed as a whole, so that a change of it is seen.
+const MAX_SHELL_BYTES: usize = 128 << 10;
+const MAX_TOTAL_SHELL_BYTES: usize = 1 << 20;
 
 /// A file of a skill.
 #[derive(Clone, Copy, Debug)]
@@ -208,6 +213,8 @@ pub(crate) struct Collector<'f> {
     paths: BTreeSet<&'f str>,
     found: Vec<Capability>,
     known: HashSet<(CapabilityKind, String)>,
+    /// How many bytes the parser of shells has got.
+    shell_bytes: usize,
     /// A digest of what is not listed, and how much that is.
     rest: Sha256,
     rest_count: usize,
@@ -243,6 +250,19 @@ impl Collector<'_> {
     fn skip(&mut self, file: &SkillFile<'_>) {
         let digest = Sha256::digest(file.bytes);
         self.count_rest(&[b"file ", file.path.as_bytes(), b" ", digest.as_slice(), b"\n"]);
+    }
+
+    /// Whether the parser of shells may get a text. If not, the text counts as a whole.
+    fn may_parse_shell(&mut self, text: &str) -> bool {
+        let total = self.shell_bytes + text.len();
+        let is_allowed = text.len() <= MAX_SHELL_BYTES && total <= MAX_TOTAL_SHELL_BYTES;
+        if is_allowed {
+            self.shell_bytes = total;
+        } else {
+            let digest = Sha256::digest(text.as_bytes());
+            self.count_rest(&[b"shell ", digest.as_slice(), b"\n"]);
+        }
+        is_allowed
     }
 
     fn count_rest(&mut self, parts: &[&[u8]]) {
@@ -289,5 +309,8 @@ fn canonical(text: &str) -> String {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }

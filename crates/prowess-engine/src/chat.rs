@@ -1,22 +1,22 @@
-//! Skills in a chat: `@skill-name text` (AFL §7.2).
+//! Mentions of skills in a chat: `@skill-name text` (AFL §7.2).
 
 use std::time::Duration;
 
 use prowess_format::skill::Parameter;
 use serde_json::{Map, Value};
 
-/// How long a skill may take in a chat (AFL §7.2).
+/// Time limit of a skill in a chat (AFL §7.2).
 pub const CHAT_LIMIT: Duration = Duration::from_mins(3);
 
-/// The skill and the text of a message that begins with a mention: `^@([a-z0-9-]+)\s+(.+)$`, where the dot takes line ends
-/// too.
+/// Parses a message that begins with a mention into the skill and the text: `^@([a-z0-9-]+)\s+(.+)$`, where the dot
+/// also matches line breaks.
 pub fn parse_mention(message: &str) -> Option<(&str, &str)> {
     let rest = message.strip_prefix('@')?;
     let end = rest
         .find(|character: char| !matches!(character, 'a'..='z' | '0'..='9' | '-'))
         .filter(|end| *end > 0)?;
     let (name, text) = rest.split_at(end);
-    // The blanks are greedy, but one character must be left for the text.
+    // The whitespace is greedy, but one character must be left for the text.
     let trimmed = text.trim_start();
     if trimmed.len() == text.len() {
         return None;
@@ -28,8 +28,8 @@ pub fn parse_mention(message: &str) -> Option<(&str, &str)> {
     Some((name, trimmed))
 }
 
-/// The values for a text without names: it goes to the first required input, else to the first one, else nowhere (AFL §7.2,
-/// §7.3).
+/// Maps a text without a parameter name to the first required input, or else to the first one, or else to none (AFL
+/// §7.2, §7.3).
 pub fn map_text(inputs: &[Parameter], text: &str) -> Map<String, Value> {
     let input = inputs.iter().find(|input| input.required).or_else(|| inputs.first());
     let pair = input.map(|input| (input.name.value.clone(), Value::from(text)));
@@ -52,7 +52,7 @@ mod tests {
         check("@2-b x", Some(("2-b", "x")));
         check("@a", None);
         check("@a ", None);
-        // Python gives a blank back for the text.
+        // Python's backtracking leaves a space for the text.
         check("@a  ", Some(("a", " ")));
         check("@A x", None);
         check("@a_b x", None);

@@ -1,8 +1,8 @@
-//! The time, as something that can be replaced.
+//! The current time as a replaceable dependency.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Knows what time it is.
+/// A source of the current time.
 pub trait Clock: Send + Sync {
     /// Seconds since 1970.
     fn now(&self) -> u64;
@@ -14,7 +14,7 @@ pub struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> u64 {
-        // A clock before 1970 is wrong by so much that 0 is as good as any.
+        // A clock before 1970 is wrong in any case, so 0 is good enough.
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
     }
 }

@@ -1,8 +1,8 @@
-//! Credentials that a tool uses and never sees (attack sandbox-F06).
+//! Credentials that a tool uses without seeing them (attack sandbox-F06).
 //!
-//! The user binds one to a host: `GITHUB_TOKEN=api.github.com`. In the variable of that name the tool gets a placeholder,
-//! and the proxy puts the real value into the fields of requests to that host. Where the value comes from is the user's
-//! environment or, where it is not set there, a file of that name in the folder of settings that nobody else may read.
+//! The user binds one to a host: `GITHUB_TOKEN=api.github.com`. In the variable of that name the tool gets a
+//! placeholder, and the proxy inserts the real value into requests to that host. The value comes from the user's
+//! environment or, if it is not set there, from a private file of that name in the settings folder.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -14,7 +14,7 @@ use prowess_secrets::{MAX_SECRET_BYTES, Placeholder, PlaceholderError, Secret};
 
 use crate::world::World;
 
-/// Where values are kept, below the folder of settings.
+/// The folder of values below the settings folder.
 const FOLDER: &str = "credentials";
 
 /// A credential for one host.
@@ -26,17 +26,17 @@ pub struct Credential {
 }
 
 impl Credential {
-    /// The variable that it is known by.
+    /// The name of its variable.
     pub fn name(&self) -> &str {
         self.placeholder.secret().name()
     }
 
-    /// What is wrong where no grant reaches its host.
+    /// The error for a credential whose host no grant covers.
     pub(crate) fn not_granted(&self) -> CredentialError {
         CredentialError::NotGranted { name: self.name().to_owned(), host: self.host.to_string() }
     }
 
-    /// Whether hosts and ports of a grant reach its host.
+    /// Whether the hosts and ports of a grant cover its host.
     pub(crate) fn is_within(&self, hosts: &HostPattern) -> bool {
         hosts.ports().into_iter().any(|port| hosts.matches(&self.host, port))
     }
@@ -45,33 +45,33 @@ impl Credential {
 /// Why a credential can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialError {
-    /// Not `NAME=HOST`.
+    /// The text is not `NAME=HOST`.
     #[error(
         "`{0}` is not a credential binding: write `NAME=HOST`, such as `GITHUB_TOKEN=api.github.com`"
     )]
     Form(String),
-    /// The name can be no variable of a tool.
+    /// The name is not valid for a variable of a tool.
     #[error("{0}")]
     Name(String),
-    /// The host is not one host.
+    /// The host is not a single host.
     #[error("`{name}` can't be bound to `{host}`: {reason}")]
     Host {
         /// The credential.
         name: String,
-        /// What was written.
+        /// The host as written.
         host: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
-    /// Bound already.
+    /// The credential is bound already.
     #[error("`{0}` is bound twice: a credential belongs to one host")]
     Twice(String),
-    /// There is no value.
+    /// The credential has no value.
     #[error("the credential `{name}` has no value: the variable is not set, and there is no file `{}`", .file.display())]
     Missing {
         /// The credential.
         name: String,
-        /// Where it was looked for.
+        /// The file that was tried.
         file: PathBuf,
     },
     /// The file with the value can't be used.
@@ -81,21 +81,21 @@ pub enum CredentialError {
         name: String,
         /// The file.
         file: PathBuf,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
-    /// No placeholder can stand for the value.
+    /// No placeholder is possible for the value.
     #[error("the credential `{name}` can't be used: {source}")]
     Placeholder {
         /// The credential.
         name: String,
-        /// Why not.
+        /// The reason.
         source: PlaceholderError,
     },
-    /// Placeholders, and the numbers of requests to workers, have to be random.
+    /// Random numbers are needed for placeholders and for requests to workers.
     #[error("the system provides no random numbers: {0}")]
     Random(std::io::Error),
-    /// The tool may not reach the host.
+    /// No grant covers the host.
     #[error("the credential `{name}` is for `{host}`, which the tool has no network grant for")]
     NotGranted {
         /// The credential.
@@ -103,7 +103,7 @@ pub enum CredentialError {
         /// Its host.
         host: String,
     },
-    /// A variable that could not be kept out of the output.
+    /// A variable is too long to be redacted from the output.
     #[error("the variable `{name}` has {length} bytes, which is too long to redact in the output")]
     Long {
         /// The variable.
@@ -114,7 +114,7 @@ pub enum CredentialError {
 }
 
 impl CredentialError {
-    /// Whether the arguments are wrong, and not the machine or the skill.
+    /// Whether the arguments are wrong, rather than the machine or the skill.
     pub(crate) fn is_usage(&self) -> bool {
         match self {
             CredentialError::Form(_)
@@ -130,7 +130,7 @@ impl CredentialError {
         }
     }
 
-    /// What to do next, one line each.
+    /// Advice, one line each.
     pub fn hints(&self) -> Vec<String> {
         match self {
             CredentialError::Missing { name, file } => vec![format!(
@@ -157,7 +157,7 @@ impl CredentialError {
 }
 
 impl World {
-    /// Binds a credential to a host: `NAME=HOST`. From now on nothing in this world holds its value but the way out.
+    /// Binds a credential to a host: `NAME=HOST`. From now on only the proxy has its value.
     pub fn bind_credential(&mut self, text: &str) -> Result<(), CredentialError> {
         let (name, host) =
             text.split_once('=').ok_or_else(|| CredentialError::Form(text.to_owned()))?;
@@ -189,7 +189,8 @@ impl World {
     }
 }
 
-/// One name, without a port: what is bound to `*.example.com` is bound to whoever gets a name there.
+/// Parses a single host name, without a port: a credential for `*.example.com` would go to anyone who gets a name
+/// there.
 fn one_host(name: &str, text: &str) -> Result<HostName, CredentialError> {
     let wrong = |reason: String| CredentialError::Host {
         name: name.to_owned(),
@@ -206,7 +207,7 @@ fn one_host(name: &str, text: &str) -> Result<HostName, CredentialError> {
     }
 }
 
-/// The value in a file that nobody else may read.
+/// Reads the value from a private file.
 fn kept(name: &str, path: &Path) -> Result<String, CredentialError> {
     let wrong = |reason: String| CredentialError::File {
         name: name.to_owned(),

@@ -1,35 +1,35 @@
-//! What a decision was made on, as far as it lies on the disk: as long as nothing of it has changed, the decision stands.
+//! The files that a decision is based on: while they are unchanged, the decision is reused.
 //!
-//! Files are told from their later selves by place, size and times, as with [`crate::pins`]. What was changed a moment ago
-//! could change again without a trace, so nothing stands on it yet.
+//! Changes are detected by inode, size and times, as in [`crate::pins`]. A file that has just changed could change
+//! again with the same timestamp, so decisions based on it are not reused yet.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::platform::{self, Identity, PlaceOf};
 
-/// A skill with more files than this is hashed at each call: looking at them all would take as long.
+/// A skill with more files than this is hashed at each call: checking all of them would take as long.
 const MAX_FILES: usize = 512;
 
-/// What is at a path.
+/// The state of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stamp {
-    /// Nothing.
+    /// It does not exist.
     Absent,
-    /// A file, or a folder with what is in it, that has not changed since.
+    /// A file or folder with its identity, which changes with its content.
     Unchanged(Identity),
-    /// A file or folder, whatever is in it.
+    /// A file or folder, whatever its content.
     Place(PlaceOf),
 }
 
-/// Paths and what was there.
+/// Paths and their states.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DecisionInputs {
     stamps: Vec<(PathBuf, Stamp)>,
 }
 
 impl DecisionInputs {
-    /// Everything below a folder.
+    /// Adds everything below a folder.
     pub(crate) fn tree(&mut self, folder: &Path) -> Option<()> {
         let mut open = vec![folder.to_owned()];
         while let Some(folder) = open.pop() {
@@ -47,7 +47,8 @@ impl DecisionInputs {
         Some(())
     }
 
-    /// A file that stays as it is, or a folder whose list of names does; or that there is nothing.
+    /// Adds a file whose content must stay the same, a folder whose list of names must, or a path that must stay
+    /// missing.
     pub(crate) fn unchanged(&mut self, path: PathBuf) -> Option<()> {
         let stamp = match fs::symlink_metadata(&path) {
             Ok(data) => Stamp::Unchanged(platform::identity_of(&data)?),
@@ -58,7 +59,7 @@ impl DecisionInputs {
         Some(())
     }
 
-    /// A file or folder that stays where it is. What is in it may change.
+    /// Adds a file or folder that must stay in its place. Its content may change.
     pub(crate) fn place(&mut self, path: PathBuf) -> Option<()> {
         let place = platform::place_of(&fs::symlink_metadata(&path).ok()?)?;
         let stamp = Stamp::Place(place);
@@ -68,12 +69,12 @@ impl DecisionInputs {
         Some(())
     }
 
-    /// Takes over what somebody else has seen.
+    /// Adds other inputs.
     pub(crate) fn extend(&mut self, other: DecisionInputs) {
         self.stamps.extend(other.stamps);
     }
 
-    /// Whether everything is as it was.
+    /// Whether nothing has changed.
     pub(crate) fn holds(&self) -> bool {
         self.stamps.iter().all(|(path, stamp)| match fs::symlink_metadata(path) {
             Ok(data) => match stamp {
@@ -93,7 +94,7 @@ mod tests {
 
     use super::*;
 
-    /// A folder of the system, which nobody has changed in the last seconds.
+    /// A system folder that has not changed in the last seconds.
     const OLD: &str = "/etc/alternatives";
 
     #[test]
@@ -111,7 +112,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let file = folder.path().join("file");
         fs::write(&file, "one").expect("it can be written");
-        // The time of change is the system's, whatever the other time says.
+        // The change time is set by the system and can't be set back.
         let old = SystemTime::now() - Duration::from_hours(1);
         let opened = fs::File::options().write(true).open(&file).expect("it is ours");
         opened.set_modified(old).expect("it is ours");
@@ -119,7 +120,7 @@ mod tests {
         assert!(DecisionInputs::default().tree(folder.path()).is_none());
     }
 
-    /// What was seen, with the age that a test can't wait for.
+    /// The recorded state, with an age that a test can't wait for.
     fn seen(path: &Path) -> DecisionInputs {
         let data = fs::symlink_metadata(path).expect("it is there");
         let stamp = Stamp::Unchanged(platform::identity_at_any_age(&data));
@@ -135,7 +136,7 @@ mod tests {
             let evidence = seen(&file);
             let parent = seen(folder.path());
             assert!(evidence.holds() && parent.holds(), "{what}");
-            // The clock of the file system has to move on, or there is nothing to see: what stands is older than that.
+            // The file system's clock has to advance, or no change is visible.
             let before =
                 platform::identity_at_any_age(&fs::symlink_metadata(&file).expect("there"));
             loop {
@@ -178,7 +179,7 @@ mod tests {
         let evidence = seen(folder.path());
         let mut count = 0;
         while evidence.holds() {
-            // Until the clock of the file system has moved on.
+            // Until the file system's clock has advanced.
             fs::write(folder.path().join(count.to_string()), "").expect("it can be written");
             count += 1;
         }

@@ -1,4 +1,4 @@
-//! One digest of all the files of a skill: what an approval is about (GIB §6.3).
+//! The digest of all files of a skill, to which approvals refer (GIB §6.3).
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -10,16 +10,15 @@ use sha2::{Digest as _, Sha256};
 
 use crate::platform;
 
-/// A skill with more files than this is not a skill.
+/// Maximum number of files of a skill.
 const MAX_FILES: usize = 10_000;
-/// All files together; a package may have 50 MB (R9).
+/// Maximum size of all files; a package may have 50 MB (R9).
 const MAX_BYTES: u64 = 512 << 20;
-/// Of a skill with more files it is not told which one has changed: an approval is a record and no archive.
+/// Maximum number of files for which individual hashes are recorded, to report which one has changed.
 const MAX_LISTED: usize = 256;
-/// R25: never content.
+/// The sidecar file, which is never content (R25).
 const SIDECAR: &str = "SKILL.md.lock";
-/// Of a skill that is a repository, git's own folder. Every commit changes it, and nothing in it can be started
-/// (`lower`).
+/// Git's own folder, if a skill is a repository. Every commit changes it, and nothing in it can be executed (`lower`).
 pub(crate) const REPOSITORY: &str = ".git";
 
 /// Why a skill has no digest.
@@ -30,48 +29,48 @@ pub enum SkillDigestError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A link leads out of the skill, or nowhere (NEG-15).
+    /// A symbolic link leads out of the skill, or is dangling (NEG-15).
     #[error("`{}` is a symbolic link that does not point to a file of the skill", .0.display())]
     LeavesSkill(PathBuf),
-    /// Neither file nor folder nor link.
+    /// It is neither a file, a folder nor a link.
     #[error("`{}` is neither a file nor a folder", .0.display())]
     Special(PathBuf),
-    /// Too many or too much.
+    /// There are too many files, or they are too large.
     #[error("`{}` contains more than {} files or more than {} MiB", .0.display(), MAX_FILES, MAX_BYTES >> 20)]
     TooLarge(PathBuf),
 }
 
-/// What stands at a path.
+/// The kind of a directory entry.
 enum Entry {
     Link(PathBuf),
     File { executable: bool },
 }
 
-/// The digest of a skill: all files below its directory, or one file that stands alone.
+/// Computes the digest of a skill: all files below its directory, or a single file.
 ///
-/// Names are hashed in the order of their bytes, each with its kind, so that renaming, moving, `chmod +x` and turning a
-/// file into a link all change the digest. Folders count through their files only.
+/// Names are hashed in byte order, each with its kind, so that renaming, moving, `chmod +x` and replacing a file by a
+/// link all change the digest. Empty folders are ignored.
 pub fn of_skill(place: &Path) -> Result<Digest, SkillDigestError> {
     hash(place, None).map(|(digest, _)| digest)
 }
 
-/// The same, and what is in the files one by one, unless there are many.
+/// Computes the digest, and the hashes of single files unless there are many.
 pub(crate) fn of_skill_and_files(place: &Path) -> Result<(Digest, FileHashes), SkillDigestError> {
     hash(place, None)
 }
 
-/// The files of a skill, as they were when they were hashed.
+/// The files of a skill at the time they were hashed.
 #[derive(Debug, Default)]
 pub(crate) struct Snapshot {
-    /// By their path inside the skill. Links are what they lead to.
+    /// The files by their path inside the skill. Links are resolved.
     pub(crate) files: Vec<(PathBuf, Vec<u8>)>,
 }
 
-/// The digest of a skill with the very bytes that were hashed: whoever runs those can't be given others (attack sandbox-G07).
-/// `None` instead of files when they take more than `most` bytes in memory.
+/// Computes the digest and returns the hashed bytes, so that exactly these can be run (attack sandbox-G07). The files
+/// are `None` if they take more than `most` bytes of memory.
 pub(crate) fn snapshot(
     folder: &Path,
     most: u64,
@@ -81,7 +80,7 @@ pub(crate) fn snapshot(
     Ok((digest, copier.finish()))
 }
 
-/// Keeps what is hashed, as long as there is room.
+/// Keeps the hashed bytes within a memory limit.
 struct Copier {
     most: u64,
     taken: u64,
@@ -90,14 +89,14 @@ struct Copier {
 }
 
 impl Copier {
-    /// Memory is given out in pieces of this size.
+    /// The granularity of memory allocation.
     const PAGE: u64 = 4096;
 
     fn room(&self) -> u64 {
         self.most.saturating_sub(self.taken)
     }
 
-    /// A file of some length; `bytes` are all of it where there was room.
+    /// Adds a file; `bytes` is complete if there was room.
     fn file(&mut self, path: &Path, bytes: Vec<u8>, length: u64) {
         let size = length.saturating_add(2 * Self::PAGE - 1) / Self::PAGE * Self::PAGE;
         self.taken = self.taken.saturating_add(size);
@@ -106,7 +105,7 @@ impl Copier {
         }
     }
 
-    /// Links last: what they lead to is copied by then.
+    /// Adds links last, when their targets are already copied.
     fn finish(mut self) -> Option<Snapshot> {
         for (at, target) in std::mem::take(&mut self.links) {
             let below: Vec<(PathBuf, Vec<u8>)> = self
@@ -193,7 +192,7 @@ pub(crate) fn of_file(path: &Path) -> io::Result<String> {
     hash_file(path, u64::MAX, 0, &mut Vec::new()).map(|(hash, _)| hexadecimal(&hash))
 }
 
-/// Everything below a folder that is no folder, by its relative path.
+/// All entries below a folder except folders, by relative path.
 fn entries_below(root: &Path) -> Result<BTreeMap<Vec<u8>, (PathBuf, Entry)>, SkillDigestError> {
     let read = |path: &Path, source| SkillDigestError::Read { path: path.to_owned(), source };
     let mut found = BTreeMap::new();
@@ -213,7 +212,7 @@ fn entries_below(root: &Path) -> Result<BTreeMap<Vec<u8>, (PathBuf, Entry)>, Ski
                 open.push(path);
                 continue;
             } else if kind.is_symlink() {
-                // What it leads to is hashed where it lies, so it has to lie inside.
+                // Its target is hashed at its own path, so it must be inside.
                 let inside = path.canonicalize().is_ok_and(|real| real.starts_with(root));
                 if !inside {
                     return Err(SkillDigestError::LeavesSkill(path));
@@ -235,7 +234,7 @@ fn entries_below(root: &Path) -> Result<BTreeMap<Vec<u8>, (PathBuf, Entry)>, Ski
     Ok(found)
 }
 
-/// Lengths stand before what they measure, so that no two skills give the same bytes.
+/// Hashes bytes with a length prefix, so that no two skills produce the same input.
 fn framed(hasher: &mut Sha256, bytes: &[u8]) {
     hasher.update((bytes.len() as u64).to_le_bytes());
     hasher.update(bytes);
@@ -245,7 +244,7 @@ fn inside(root: &Path, path: &Path) -> PathBuf {
     path.strip_prefix(root).unwrap_or(path).to_owned()
 }
 
-/// The hash of a file's first bytes and how many there are. They are kept as long as there is room.
+/// Hashes the first bytes of a file and returns their number. They are kept while there is room.
 fn hash_file(path: &Path, most: u64, room: u64, kept: &mut Vec<u8>) -> io::Result<([u8; 32], u64)> {
     let mut file = File::open(path)?.take(most);
     let mut hasher = Sha256::new();

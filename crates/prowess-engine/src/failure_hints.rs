@@ -28,9 +28,9 @@ pub(crate) fn of(
     }
     // To a tool without files every place is the same.
     if !allowed.read.is_empty() || !allowed.write.is_empty() {
-        hints.extend(about_place(world));
+        hints.extend(about_place(world).map(Remedy::Advice));
     }
-    hints.into_iter().map(Remedy::Advice).collect()
+    hints
 }
 
 /// The programs that a shell looked for and did not find in a run that succeeded all the same: their names may be computed,
@@ -66,7 +66,7 @@ pub(crate) fn unnoticed(
 }
 
 /// The programs that the tool wanted and does not see.
-fn about_programs(said: &str, exit_code: i32, images: &Images, world: &World) -> Vec<String> {
+fn about_programs(said: &str, exit_code: i32, images: &Images, world: &World) -> Vec<Remedy> {
     let finder = Finder { search_path: &world.search_path, skill_directory: None };
     let in_view = |name: &str| {
         let mut all = images.programs.iter().chain(&images.utilities);
@@ -85,24 +85,27 @@ fn about_programs(said: &str, exit_code: i32, images: &Images, world: &World) ->
         |all: &[&str]| all.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ");
     let mut hints = Vec::new();
     if !here.is_empty() {
-        hints.push(format!(
-            "it calls {}, which the sandbox does not provide; declare it, as in `permissions: [\"shell:execute:{}\"]`",
+        let permission = format!("shell:execute:{}", here.join(","));
+        hints.push(Remedy::Advice(format!(
+            "it calls {}, which the sandbox does not provide; declare it, as in `permissions: [\"{permission}\"]`",
             names(&here),
-            here.join(",")
-        ));
+        )));
+        hints.push(Remedy::Grant(permission));
     }
     if exit_code != NOT_FOUND {
         return hints;
     }
     if !nowhere.is_empty() {
         let names = names(&nowhere);
-        hints.push(format!("it calls {names}, which is not on PATH: install it, and declare it"));
+        hints.push(Remedy::Advice(format!(
+            "it calls {names}, which is not on PATH: install it, and declare it"
+        )));
     } else if hints.is_empty() {
         // What a shell ends with when it finds no program.
-        hints.push(
-            "it may have called a program that the sandbox does not provide; declare the programs that it starts, as in `permissions: [\"shell:execute:git,sort\"]`"
+        hints.push(Remedy::Advice(
+            "it may have called a program that the sandbox does not provide; declare the programs that it starts, as in `permissions: [\"shell:execute:git,npm\"]`"
                 .to_owned(),
-        );
+        ));
     }
     hints
 }

@@ -1,4 +1,4 @@
-//! The fold of a run's events into its envelope (GIB §4.3, §4.4).
+//! Folds a run's events into its envelope (GIB §4.3, §4.4).
 
 use std::time::Duration;
 
@@ -8,17 +8,17 @@ use prowess_core::{
 };
 use prowess_sandbox::{Capture, ExitReason, WriteLimit};
 
-/// How much of standard output is parsed as JSON. More is a file and not an answer.
+/// Maximum size of standard output that is parsed as JSON.
 const MAX_PARSED: usize = 4 << 20;
 
-/// How a program ended, for a reader who does not know sandboxes.
+/// How a program ended, independent of the sandbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunEnding {
-    /// What it came to.
+    /// The outcome.
     pub outcome: RunOutcome,
-    /// The code for a caller.
+    /// The exit code.
     pub exit_code: i32,
-    /// What went wrong.
+    /// The error message.
     pub error: Option<String>,
 }
 
@@ -26,14 +26,14 @@ const SIGKILL: i32 = 9;
 const SIGXCPU: i32 = 24;
 
 impl RunEnding {
-    /// What has not been put right after a run is no success, whatever the tool says.
+    /// Turns the ending into a failure if files of the run could not be cleaned up.
     pub(crate) fn fail(&mut self, failure: Option<String>) {
         if let Some(failure) = failure.filter(|_| self.outcome == RunOutcome::Success) {
             *self = Self { outcome: RunOutcome::Failed, exit_code: 1, error: Some(failure) };
         }
     }
 
-    /// What an end means. `successes` are codes other than 0 that the tool's author calls a success.
+    /// Interprets an exit reason. `successes` are further exit codes that the tool declares as success.
     pub fn of(how: ExitReason, time: Duration, successes: &[i32]) -> Self {
         let (outcome, exit_code, error) = match how {
             ExitReason::Exited(code) if code == 0 || successes.contains(&code) => {
@@ -76,7 +76,7 @@ impl RunEnding {
     }
 }
 
-/// Which limit it was.
+/// The error message for an exceeded write limit.
 fn too_much_written(written: WriteLimit) -> String {
     const MIB: u64 = 1 << 20;
     match written {
@@ -93,7 +93,7 @@ fn too_much_written(written: WriteLimit) -> String {
     }
 }
 
-/// What to do about an end, where that is not the tool's own business.
+/// Remedies for an outcome that the tool can't fix itself.
 fn remedies(outcome: RunOutcome) -> Vec<Remedy> {
     match outcome {
         RunOutcome::TooMuchWritten => vec![Remedy::Advice(
@@ -109,15 +109,15 @@ fn remedies(outcome: RunOutcome) -> Vec<Remedy> {
 pub struct EnvelopeFold {
     merged: Capture,
     stdout: Vec<u8>,
-    /// Standard output was longer than what is looked at.
+    /// Whether standard output exceeded the parsing limit.
     overflown: bool,
-    /// Of each stream alone: where the streams are merged, a character of one may be split by the other.
+    /// One decoder per stream: when the streams are merged, one may split a character of the other.
     text: [Utf8Check; 2],
     warnings: Vec<String>,
 }
 
 impl EnvelopeFold {
-    /// Takes an event.
+    /// Adds an event.
     pub fn push(&mut self, event: &Event) {
         match event {
             Event::Output { stream, bytes } => self.output(*stream, bytes),
@@ -150,7 +150,7 @@ impl EnvelopeFold {
         }
     }
 
-    /// The envelope of a run that ended this way.
+    /// The envelope of a run with this ending.
     pub fn finish(self, ending: RunEnding, duration: Duration) -> Envelope {
         let captured = self.merged.finish();
         let parsed = if self.overflown { None } else { serde_json::from_slice(&self.stdout).ok() };
@@ -170,7 +170,7 @@ impl EnvelopeFold {
     }
 }
 
-/// Whether bytes that come in pieces are UTF-8.
+/// Checks incrementally whether bytes are UTF-8.
 #[derive(Debug, Default)]
 struct Utf8Check {
     decoder: Utf8Decoder,
@@ -179,7 +179,7 @@ struct Utf8Check {
 
 impl Utf8Check {
     fn push(&mut self, bytes: &[u8]) {
-        // Nearly always text that ends where a character ends, and then nothing has to be copied.
+        // Fast path: text that ends at a character boundary needs no copy.
         if self.broken
             || (!self.decoder.is_inside_character() && std::str::from_utf8(bytes).is_ok())
         {

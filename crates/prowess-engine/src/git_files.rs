@@ -1,5 +1,5 @@
-//! Small files of git and names in its index, read by git's own rules: whoever reads them in another way protects another
-//! file than the one that git uses.
+//! Reads small files of git and names in its index by git's own rules: with other rules, a different file would be
+//! protected than the one that git uses.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use crate::platform;
 
-/// The most bytes of a file that holds paths.
+/// Maximum size of a file that contains paths.
 const MAX_BYTES: u64 = 8192;
 
-/// The content of a small regular file. A link, a pipe or a device is nothing that git makes, and half of a longer file says
-/// nothing about the other half.
+/// Reads a small regular file. Git never creates links, pipes or devices there, and a truncated read of a longer file
+/// would be meaningless.
 pub(crate) fn small_file(file: &Path) -> Option<Vec<u8>> {
     let data = fs::symlink_metadata(file).ok()?;
     if !data.is_file() || data.len() > MAX_BYTES {
@@ -23,7 +23,7 @@ pub(crate) fn small_file(file: &Path) -> Option<Vec<u8>> {
 }
 
 /// The path in a small file, after a prefix: `gitdir: ` in a file `.git`, nothing in `commondir` and `gitdir`. As in
-/// `read_gitfile` of git, line feeds and carriage returns at the end do not belong to it.
+/// git's `read_gitfile`, trailing line feeds and carriage returns are removed.
 pub(crate) fn path_in(file: &Path, prefix: &[u8]) -> Option<PathBuf> {
     let bytes = small_file(file)?;
     let path = without_line_ends(bytes.strip_prefix(prefix)?);
@@ -39,7 +39,7 @@ fn without_line_ends(mut text: &[u8]) -> &[u8] {
     text
 }
 
-/// Whether git, or some file system, takes a name for `.git`: upper and lower case, `git~1` and trailing dots, spaces and
+/// Whether git, or some file system, treats a name as `.git`: case variants, `git~1` and trailing dots, spaces and
 /// streams as in NTFS, invisible characters as in HFS+.
 pub(crate) fn is_dot_git(name: &[u8]) -> bool {
     is_dot_git_of_ntfs(name) || is_dot_git_of_hfs(name)
@@ -72,8 +72,8 @@ fn is_dot_git_of_hfs(name: &[u8]) -> bool {
     seen.map(|character| character.to_ascii_lowercase()).eq(".git".chars())
 }
 
-/// Whether a path from an index stays among the files of its repository. These are the rules of git's `verify_path`, which
-/// git applies to what is added to an index and not to what it reads from one.
+/// Whether a path from an index stays inside the working tree. These are the rules of git's `verify_path`, which git
+/// applies when it adds to an index and not when it reads one.
 pub(crate) fn is_plain(path: &[u8]) -> bool {
     let is_plain_name = |name: &[u8]| {
         !name.is_empty()

@@ -1,20 +1,20 @@
-//! Settings of git, read as git reads them: which of them are harmless in a repository that a tool has made, and which name
-//! files that git will run or read more settings from.
+//! Parses git configuration as git does: which settings are harmless in a repository that a tool has created, and which
+//! refer to files that git executes or includes.
 //!
-//! Whatever is not understood, or not known to be harmless, counts as dangerous: git learns new settings every year.
+//! Settings that are not understood or not known to be harmless count as dangerous: git adds new ones every year.
 
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
-/// The most bytes of one file. Git's own are some hundred long.
+/// Maximum size of a file. Typical ones have some hundred bytes.
 const MAX_BYTES: u64 = 1 << 20;
-/// How deep files include others, as in git.
+/// Maximum depth of includes, as in git.
 const MAX_DEPTH: usize = 10;
-/// The most files that are read for one repository.
+/// Maximum number of files per repository.
 const MAX_FILES: usize = 64;
 
-/// Settings of `gc` that are numbers, times and switches.
+/// Settings of `gc` that are numbers, times and booleans.
 const OF_GC: &[&str] = &[
     "aggressivedepth",
     "aggressivewindow",
@@ -34,7 +34,7 @@ const OF_GC: &[&str] = &[
     "worktreepruneexpire",
     "writecommitgraph",
 ];
-/// Settings of `pack` that are numbers and switches.
+/// Settings of `pack` that are numbers and booleans.
 const OF_PACK: &[&str] = &[
     "allowpackreuse",
     "compression",
@@ -70,24 +70,24 @@ const OF_STATUS: &[&str] = &[
 /// One setting, such as `remote.origin.url`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Setting {
-    /// In lower case, as git compares it.
+    /// The section in lower case, as git compares it.
     section: String,
-    /// As written.
+    /// The subsection as written.
     subsection: Option<String>,
-    /// In lower case.
+    /// The name in lower case.
     name: String,
-    /// `true` where none is written.
+    /// The value; `true` if none is written.
     value: String,
 }
 
-/// Why settings can't be told.
+/// The configuration can't be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unreadable;
 
-/// The settings of a file; none when there is no such file.
+/// Reads the settings of a file; none if it does not exist.
 pub(crate) fn of_file(path: &Path) -> Result<Vec<Setting>, Unreadable> {
     let Ok(data) = fs::symlink_metadata(path) else { return Ok(Vec::new()) };
-    // A link leads elsewhere, and a pipe would never end.
+    // A link could lead elsewhere, and reading a pipe would block.
     if !data.is_file() || data.len() > MAX_BYTES {
         return Err(Unreadable);
     }
@@ -97,7 +97,7 @@ pub(crate) fn of_file(path: &Path) -> Result<Vec<Setting>, Unreadable> {
     parse(&bytes)
 }
 
-/// Reads the text of a file with settings, by the rules of `git_config_from_file`.
+/// Parses a configuration file by the rules of `git_config_from_file`.
 fn parse(bytes: &[u8]) -> Result<Vec<Setting>, Unreadable> {
     let mut reader = Reader { bytes: bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes), at: 0 };
     let mut settings = Vec::new();
@@ -119,7 +119,7 @@ fn parse(bytes: &[u8]) -> Result<Vec<Setting>, Unreadable> {
 }
 
 fn is_space(byte: u8) -> bool {
-    // Git has a table of its own, without form feeds and vertical tabs.
+    // Git's own table of whitespace has no form feeds and vertical tabs.
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
@@ -128,7 +128,7 @@ fn is_of_key(byte: u8) -> bool {
 }
 
 fn text(bytes: Vec<u8>) -> Result<String, Unreadable> {
-    // Paths may be other bytes; a setting of a tool's has no need to be.
+    // Paths may contain other bytes, but settings of a tool don't need them.
     String::from_utf8(bytes).map_err(|_| Unreadable)
 }
 
@@ -138,7 +138,7 @@ struct Reader<'r> {
 }
 
 impl Reader<'_> {
-    /// The next byte, with both ends of line as one.
+    /// The next byte, with CRLF as one line break.
     fn next(&mut self) -> Option<u8> {
         let byte = *self.bytes.get(self.at)?;
         self.at += 1;
@@ -153,7 +153,7 @@ impl Reader<'_> {
         while self.next().is_some_and(|byte| byte != b'\n') {}
     }
 
-    /// What follows `[`: `core]`, `remote "origin"]` or, as it was written once, `branch.main]`.
+    /// Parses what follows `[`: `core]`, `remote "origin"]` or the deprecated `branch.main]`.
     fn header(&mut self) -> Result<(String, Option<String>), Unreadable> {
         let mut name = Vec::new();
         loop {
@@ -212,7 +212,7 @@ impl Reader<'_> {
 
     fn value(&mut self) -> Result<Vec<u8>, Unreadable> {
         let mut value = Vec::new();
-        // Space at the end counts only inside quotes.
+        // Trailing whitespace only counts inside quotes.
         let mut length = 0;
         let mut is_quoted = false;
         loop {
@@ -248,7 +248,7 @@ impl Reader<'_> {
 }
 
 impl Setting {
-    /// The name as a person writes it.
+    /// The name for display.
     pub(crate) fn key(&self) -> String {
         let Self { section, subsection, name, .. } = self;
         match subsection {
@@ -257,22 +257,22 @@ impl Setting {
         }
     }
 
-    /// Where the files are that belong to the repository, if this setting says so.
+    /// The path of the working tree, if this setting defines it.
     pub(crate) fn worktree(&self) -> Option<&str> {
         self.is("core", "worktree").then_some(self.value.as_str())
     }
 
-    /// Whether it says that objects of the repository have long names.
+    /// Whether it selects SHA-256 object names.
     pub(crate) fn is_sha256(&self) -> bool {
         self.is("extensions", "objectformat") && self.value.eq_ignore_ascii_case("sha256")
     }
 
-    /// The strategy of a cherry-pick that waits for the user.
+    /// The merge strategy of a pending cherry-pick.
     pub(crate) fn strategy(&self) -> Option<&str> {
         self.is("options", "strategy").then_some(self.value.as_str())
     }
 
-    /// Whether its value is where somebody works: a repository, its files. Nothing is run because of it.
+    /// Whether its value refers to a repository or a working tree. Nothing is executed because of it.
     fn names_work(&self) -> bool {
         self.worktree().is_some()
             || self.is("safe", "directory")
@@ -285,13 +285,13 @@ impl Setting {
         self.section == section && self.subsection.is_none() && self.name == name
     }
 
-    /// Whether it can neither start a program nor lead git to other settings, whatever its value.
+    /// Whether it can neither start a program nor refer git to other settings, whatever its value.
     pub(crate) fn is_harmless(&self) -> bool {
         let value = self.value.as_str();
         let among = |names: &[&str]| names.contains(&self.name.as_str());
         match (self.section.as_str(), self.subsection.is_some()) {
             ("core", false) if self.name == "fsmonitor" => {
-                // True is git's own watcher; anything else is a program.
+                // True is git's built-in monitor; anything else is a program.
                 ["true", "false"].contains(&value)
             }
             ("core", false) => among(&[
@@ -331,7 +331,7 @@ impl Setting {
                 _ => false,
             },
             ("branch", true) => match self.name.as_str() {
-                // The name of a remote, or an address.
+                // The name of a remote, or a URL.
                 "remote" | "pushremote" => is_plain_address(value),
                 "merge" | "rebase" | "description" => true,
                 _ => false,
@@ -353,7 +353,7 @@ impl Setting {
             ("fetch", false) => among(&["prune", "prunetags", "parallel"]),
             ("receive", false) => among(&["denycurrentbranch", "denynonfastforwards"]),
             ("init", false) => among(&["defaultbranch"]),
-            // By name: `gc.recentObjectsHook` is a program.
+            // By name, because `gc.recentObjectsHook` is a program.
             ("gc", false) => among(OF_GC),
             ("pack", false) => among(OF_PACK),
             ("index", false) => among(&[
@@ -366,51 +366,51 @@ impl Setting {
             ]),
             ("feature", false) => among(&["experimental", "manyfiles"]),
             ("status", false) => among(OF_STATUS),
-            // Whether a hint is shown, and in which colours: git never runs what is said there.
+            // Whether a hint is shown, and in which colours: git never executes these values.
             ("advice" | "color", false) => true,
             _ => false,
         }
     }
 }
 
-/// Whether an address is fetched from by git itself and not by a helper that the address names (`ext::sh -c …`).
+/// Whether git fetches from an address itself and not through a remote helper (`ext::sh -c …`).
 fn is_plain_address(address: &str) -> bool {
     !address.contains("::") && !address.starts_with('-')
 }
 
-/// What settings name.
+/// A path that a setting refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NamedPath {
-    /// Absolute, without `.` and `..`.
+    /// The path: absolute, without `.` and `..`.
     pub(crate) path: PathBuf,
-    /// Whether git uses it as soon as it is there, so that it is worth looking at where it is not.
+    /// Whether git uses it as soon as it exists, so that it matters even while it is missing.
     pub(crate) is_certain: bool,
-    /// Whether it is a folder with hooks, and not a file.
+    /// Whether it is a folder of hooks.
     pub(crate) is_folder: bool,
-    /// Who names it.
+    /// The reason.
     pub(crate) why: String,
 }
 
 impl NamedPath {
-    /// A file that git uses as soon as it is there.
+    /// A file that git uses as soon as it exists.
     pub(crate) fn file(path: PathBuf, why: &str) -> Self {
         Self { path, is_certain: true, is_folder: false, why: why.to_owned() }
     }
 }
 
-/// Where settings are found and what their paths are relative to.
+/// The settings to read, and the bases of their paths.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sources<'s> {
-    /// Files with settings, those of the user among them.
+    /// The configuration files, including those of the user.
     pub(crate) files: &'s [PathBuf],
-    /// The folder that hooks and programs are started in.
+    /// The folder in which hooks and programs are started.
     pub(crate) top: &'s Path,
     /// The user's home.
     pub(crate) home: &'s Path,
 }
 
-/// Every file and folder that settings name as something to run or to read settings from. Conditions of includes are taken
-/// for true.
+/// All files and folders that settings refer to as something to execute or include. Conditions of includes are assumed
+/// to be true.
 pub(crate) fn named(
     sources: Sources<'_>,
     mut read: impl FnMut(&Path) -> Vec<Setting>,
@@ -439,7 +439,7 @@ pub(crate) fn named(
                 }
                 found.push(NamedPath::file(path, &why));
             } else if setting.is("core", "hookspath") || setting.is("init", "templatedir") {
-                // Without a value there are no hooks.
+                // An empty value disables hooks.
                 let path = resolve(value, sources.top, sources.home).filter(|_| !value.is_empty());
                 found.extend(
                     path.map(|path| NamedPath { is_folder: true, ..NamedPath::file(path, &why) }),
@@ -447,7 +447,7 @@ pub(crate) fn named(
             } else if !setting.is_harmless() {
                 found.extend(words(value).filter_map(|(word, is_first)| {
                     let path = resolve(word, sources.top, sources.home)?;
-                    // A program without a slash is looked for elsewhere, and most words are none at all.
+                    // A program without a slash is found through PATH, and most words are not programs.
                     let is_certain = is_first && word.contains('/');
                     Some(NamedPath { is_certain, ..NamedPath::file(path, &why) })
                 }));
@@ -457,7 +457,7 @@ pub(crate) fn named(
     found
 }
 
-/// The words of a command, roughly: whatever could be a path in it.
+/// The words of a command that could be paths, approximately.
 fn words(command: &str) -> impl Iterator<Item = (&str, bool)> {
     let is_between = |character: char| {
         character.is_whitespace()
@@ -467,9 +467,9 @@ fn words(command: &str) -> impl Iterator<Item = (&str, bool)> {
     words.enumerate().map(|(at, word)| (word, at == 0))
 }
 
-/// A path as git takes it, without looking at the disk.
+/// Resolves a path as git does, lexically.
 fn resolve(path: &str, base: &Path, home: &Path) -> Option<PathBuf> {
-    // Commands are words for a shell.
+    // Commands are expanded by a shell.
     let in_home = ["~/", "$HOME/", "${HOME}/"].iter().find_map(|start| path.strip_prefix(start));
     let path = match in_home {
         Some(rest) => home.join(rest),
@@ -478,7 +478,7 @@ fn resolve(path: &str, base: &Path, home: &Path) -> Option<PathBuf> {
     normal(&path)
 }
 
-/// A path without `.` and `..`; nothing for one that is not absolute.
+/// A path without `.` and `..`; `None` if it is not absolute.
 pub(crate) fn normal(path: &Path) -> Option<PathBuf> {
     let mut normal = PathBuf::new();
     for part in path.components() {

@@ -1,23 +1,23 @@
-//! Standard output of a tool whose result is made from all of it: the `output` block of a tool pack.
+//! Buffers the standard output of a tool whose result is computed from all of it: the `output` block of a tool pack.
 
 use prowess_format::skill::Tool;
 use prowess_format::tool_output::OutputShape;
 
 use prowess_core::{Envelope, RunOutcome};
 
-/// How much is kept to make a result of. More is a file and not an answer.
+/// Maximum size of buffered output.
 const MAX_HELD: usize = 4 << 20;
 
-/// Standard output that is not passed on before the end of the run.
+/// Standard output that is held back until the end of the run.
 #[derive(Debug)]
 pub(crate) struct HeldOutput {
     shape: OutputShape,
     bytes: Vec<u8>,
-    /// How many bytes came after the most that is kept.
+    /// Number of bytes above the limit.
     dropped: u64,
 }
 
-/// The text that takes the place of the output, and what an envelope has to say about it.
+/// The text that replaces the output, with notes for the envelope.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ReleasedOutput {
     pub(crate) text: Vec<u8>,
@@ -38,7 +38,7 @@ impl HeldOutput {
         self.dropped += (bytes.len() - room) as u64;
     }
 
-    /// The result of a run that went well. Of one that did not, the output itself: it may say why.
+    /// The result of a successful run. For a failed one, the output itself: it may contain the reason.
     pub(crate) fn release(self, outcome: RunOutcome) -> ReleasedOutput {
         if outcome != RunOutcome::Success {
             return ReleasedOutput { text: self.bytes, left_out: self.dropped, is_utf8: true };
@@ -55,7 +55,7 @@ impl HeldOutput {
 }
 
 impl ReleasedOutput {
-    /// Notes what the reader of an envelope can't see in the text.
+    /// Adds notes that are not visible in the text.
     pub(crate) fn note(&self, envelope: &mut Envelope) {
         envelope.left_out += self.left_out;
         envelope.is_utf8 &= self.is_utf8;

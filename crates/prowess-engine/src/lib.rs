@@ -50,6 +50,7 @@ pub mod service;
 mod skill_files;
 mod skill_folders;
 mod tool;
+mod tracked;
 mod user_grants;
 pub mod workflow;
 mod world;
@@ -90,5 +91,6 @@ pub use tool::openclaw::HandlerError;
 pub use tool::python::{
     LoadError, LoadOptions, LoadStep, PackageError, PythonWorkers, load_skill, requirements_file,
 };
+pub use tracked::TrackedFiles;
 pub use user_grants::UserGrants;
 pub use world::{StateFolders, World, WorldError};

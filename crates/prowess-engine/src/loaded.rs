@@ -1,7 +1,7 @@
-//! Skills that are ready to be used, and the trait that finds them by reference.
+//! Loaded skills, and the trait that resolves references to them.
 //!
-//! The engine decides no trust. Whoever resolves a reference says how far the skill is trusted, and every way to a skill (a
-//! run, a workflow node, a dependency of a prompt) gets the same [`LoadedSkill`] from the same resolver.
+//! The engine decides no trust. The resolver decides how far a skill is trusted, and every use of a skill (a run, a
+//! workflow node, a dependency of a prompt) gets the same [`LoadedSkill`] from the same resolver.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use prowess_format::diagnostic::Diagnostic;
 use prowess_format::skill::Skill;
 use prowess_policy::{Digest, Trust};
 
-/// A skill on this machine without errors, with how far it is trusted.
+/// A skill without errors, with its trust.
 #[derive(Clone, Debug)]
 pub struct LoadedSkill {
-    /// What it declares.
+    /// The parsed skill.
     pub skill: Skill,
-    /// The name that counts (R3).
+    /// The effective name (R3).
     pub name: String,
     /// Its folder, free of symbolic links; `None` for a single file.
     pub directory: Option<PathBuf>,
@@ -26,12 +26,12 @@ pub struct LoadedSkill {
     pub trust: Trust,
     /// Warnings and notes about it.
     pub diagnostics: Vec<Diagnostic>,
-    /// The digest of all its files when it was read, where it is known. A call of other files is refused.
+    /// The digest of all its files when it was read, if known. A call is refused if the files have changed.
     pub digest: Option<Digest>,
 }
 
 impl LoadedSkill {
-    /// Its folder, or the single file that it is.
+    /// Its folder, or its single file.
     pub fn place(&self) -> &Path {
         self.directory.as_deref().unwrap_or(&self.file)
     }
@@ -39,7 +39,7 @@ impl LoadedSkill {
 
 /// Finds skills by reference.
 pub trait SkillResolver: Send + Sync {
-    /// Resolves a reference such as `name`. A skill with errors is not given out: nobody can say what it would do.
+    /// Resolves a reference such as `name`. A skill with errors is rejected: its behaviour would be unclear.
     ///
     /// It may read the disk, so asynchronous callers call it on a blocking pool.
     fn resolve(&self, reference: &str) -> Result<Arc<LoadedSkill>, Problem>;

@@ -3,6 +3,7 @@
 mod files;
 mod preview;
 mod protect;
+mod secrets;
 mod uses;
 mod worktree;
 
@@ -75,6 +76,14 @@ pub(crate) fn lower(
     let mut warnings = not_there(allowed);
     let opened = files::open(allowed, world, launch.skill_directory)?;
     warnings.extend(opened.warnings);
+    let hidden = secrets::hidden(&opened.grants, allowed, world, secrets::MAX_FOLDERS);
+    if !hidden.is_complete {
+        warnings.push(format!(
+            "the granted folders contain more than {} folders: files such as `.env` in deeply nested ones are not hidden",
+            secrets::MAX_FOLDERS
+        ));
+    }
+    spec.hidden.extend(hidden.files);
     let repository = worktree::open(launch.images, &opened.grants, world);
     spec.files = opened.grants;
     spec.files.extend(repository.grants);

@@ -1,7 +1,7 @@
-//! Whether MCP servers that a skill depends on are there (SRT §4.6): configured for an agent, and startable.
+//! Checks that the MCP servers that a skill depends on are configured for an agent and can be started (SRT §4.6).
 //!
-//! Nothing is started to find out. Agents keep their servers in JSON files of nearly the same shape; a server is there if
-//! any of them has it and what it starts exists. Files that can't be read count as absent, since they are not ours.
+//! Nothing is started. Agents keep their servers in JSON files of similar formats; a server is available if any of them
+//! lists it and its program exists. Unreadable files count as missing, since they are not ours.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -13,10 +13,10 @@ use crate::platform;
 use crate::programs::Finder;
 use crate::world::World;
 
-/// The most that is read of a file. That of Claude Code holds histories and grows.
+/// Maximum size of a file. Claude Code's contains histories and grows.
 const MAX_BYTES: u64 = 32 << 20;
 
-/// Files in a project, and the key below which servers stand: Claude Code, Cursor, VS Code, Gemini, Roo, opencode.
+/// Files in a project, with the key of the servers: Claude Code, Cursor, VS Code, Gemini, Roo, opencode.
 const OF_PROJECTS: &[(&str, &str)] = &[
     (".mcp.json", "mcpServers"),
     (".cursor/mcp.json", "mcpServers"),
@@ -35,10 +35,10 @@ const OF_USERS: &[(&str, &str)] = &[
     (".config/Code/User/mcp.json", "servers"),
     (".config/opencode/opencode.json", "mcp"),
 ];
-/// Keys of a server that is reached by an address.
+/// Keys of the URL of a remote server.
 const ADDRESSES: &[&str] = &["url", "httpUrl", "serverUrl"];
 
-/// What is wrong with a server, as the end of a sentence that begins with its name; `None` if it is there.
+/// The problem with a server, as a phrase after its name; `None` if it is available.
 pub(crate) fn problem(name: &str, world: &World, finder: Finder<'_>) -> Option<String> {
     let mut first = None;
     for (file, servers) in configurations(world) {
@@ -54,14 +54,14 @@ pub(crate) fn problem(name: &str, world: &World, finder: Finder<'_>) -> Option<S
     }))
 }
 
-/// Every object of servers that there is, and its file.
+/// All objects with servers, and their files.
 fn configurations(world: &World) -> Vec<(PathBuf, Value)> {
     let project = OF_PROJECTS.iter().map(|(file, key)| (world.working_directory.join(file), *key));
     let user = OF_USERS.iter().map(|(file, key)| (world.home.join(file), *key));
     let mut found = Vec::new();
     for (path, key) in project.chain(user) {
         let Some(mut settings) = read(&path) else { continue };
-        // Claude Code keeps what is meant for one project in the user's file.
+        // Claude Code keeps project settings in the user's file.
         let project = world.working_directory.to_string_lossy();
         let own = settings.get_mut("projects").and_then(|all| all.get_mut(project.as_ref()));
         let own = own.and_then(|own| own.get_mut(key)).map(Value::take);
@@ -91,7 +91,7 @@ fn unusable(server: &Value, world: &World, finder: Finder<'_>) -> Option<String>
     let Some(command) = command.filter(|command| !command.is_empty()) else {
         return Some("has neither a command nor a URL".to_owned());
     };
-    // `${HOME}/bin/server` is for the agent to fill in.
+    // The agent expands `${HOME}/bin/server`.
     if command.contains("${") {
         return None;
     }

@@ -1,4 +1,4 @@
-//! What the engine concludes about language models: whether one meets a skill's requirements, and whether an answer was cut.
+//! Checks of language models: whether one meets a skill's requirements, and whether a conversation was truncated.
 
 mod requirements;
 mod truncation;

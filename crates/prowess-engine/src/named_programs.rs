@@ -11,6 +11,7 @@ use prowess_format::skill::ToolKind;
 use prowess_format::text::visible;
 use prowess_policy::scope::Program;
 use prowess_policy::spec::Programs;
+use prowess_python::PythonCommandKind;
 use prowess_shell::ShellScript;
 
 use crate::prepare::Call;
@@ -51,9 +52,11 @@ pub(crate) fn missing(
 ) -> Vec<MissingProgram> {
     let scripts = texts(call, program, arguments, world);
     let functions: BTreeSet<&String> = scripts.iter().flat_map(|it| &it.functions).collect();
+    let of_shell = scripts.iter().flat_map(ShellScript::programs);
+    let of_shell = of_shell.map(|program| (program.name, program.is_started));
     let mut found: Vec<MissingProgram> = Vec::new();
-    for program in scripts.iter().flat_map(ShellScript::programs) {
-        let name = &program.name;
+    for (name, is_started) in of_shell.chain(of_python(call)) {
+        let name = &name;
         // A relative path is a file of somebody's, and what a computed one means is not known.
         let is_name = !name.contains('/') || name.starts_with('/');
         let Some(parsed) = Program::parse(name).ok().filter(|_| is_name) else { continue };
@@ -61,15 +64,38 @@ pub(crate) fn missing(
             continue;
         }
         match found.iter_mut().find(|known| known.name == *name) {
-            Some(known) => known.is_started |= program.is_started,
+            Some(known) => known.is_started |= is_started,
             None => found.push(MissingProgram {
                 name: name.clone(),
                 is_here: finder.locate(&parsed).is_ok(),
-                is_started: program.is_started,
+                is_started,
             }),
         }
     }
     found
+}
+
+/// The programs that a Python script starts with a literal name, and whether they are started or only asked for.
+fn of_python(call: &Call) -> Vec<(String, bool)> {
+    let (Some(directory), ToolKind::Script) = (&call.skill.directory, call.tool.kind) else {
+        return Vec::new();
+    };
+    let path = call.tool.handler.as_ref().map_or("", |path| path.as_str());
+    let script = scripts::read(directory, path).ok().flatten();
+    let Some(ScriptKind::Python) = script.map(|script| script.kind) else { return Vec::new() };
+    let Ok(bytes) = skill_files::read_bounded(&directory.join(path)) else { return Vec::new() };
+    let text = String::from_utf8_lossy(&bytes);
+    // What can't be parsed is told by Python itself.
+    let commands = prowess_python::uses(&text).map(|uses| uses.commands).unwrap_or_default();
+    let programs = commands.into_iter().flat_map(|command| match command.command {
+        PythonCommandKind::Program(name) => vec![(name, true)],
+        PythonCommandKind::Line(line) => {
+            let programs = prowess_shell::parse(&line).programs().into_iter();
+            programs.map(|program| (program.name, program.is_started)).collect()
+        }
+        PythonCommandKind::Computed => Vec::new(),
+    });
+    programs.collect()
 }
 
 fn is_provided(program: &Program, images: &Images) -> bool {
@@ -97,9 +123,8 @@ pub(crate) fn sentences(tool: &str, missing: &[MissingProgram], allowed: &Progra
         let here = pick(true, is_started);
         if !here.is_empty() && *allowed != Programs::Any {
             told.push(format!(
-                "`{tool}` {verb} {}, which the sandbox does not provide; declare {}, as in `permissions: [\"shell:execute:{}\"]`",
+                "`{tool}` {verb} {}, which the sandbox does not provide; declare or grant `shell:execute:{}`",
                 joined(&here),
-                if here.len() == 1 { "it" } else { "them" },
                 here.join(",")
             ));
         }
@@ -253,9 +278,9 @@ mod tests {
         assert_eq!(
             sentences("x.sh", &missing, &some),
             [
-                "`x.sh` calls `curl` and `git`, which the sandbox does not provide; declare them, as in `permissions: [\"shell:execute:curl,git\"]`",
+                "`x.sh` calls `curl` and `git`, which the sandbox does not provide; declare or grant `shell:execute:curl,git`",
                 "`x.sh` calls `frobnicate`, which is not on this machine",
-                "`x.sh` looks for `jq`, which the sandbox does not provide; declare it, as in `permissions: [\"shell:execute:jq\"]`",
+                "`x.sh` looks for `jq`, which the sandbox does not provide; declare or grant `shell:execute:jq`",
             ]
         );
         assert_eq!(

@@ -1,4 +1,4 @@
-//! The way out of a run that has a network grant: an empty network whose only door is a proxy of ours.
+//! The network of a run with a network grant: an empty network namespace with our proxy as the only way out.
 
 use std::net::{IpAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -17,26 +17,26 @@ use prowess_sandbox::{Network, Spec, SyntheticFile};
 use crate::credentials::Credential;
 use crate::error::RunError;
 
-/// Where clients find the proxy.
+/// The port of the proxy.
 const PROXY_PORT: u16 = 3128;
-/// Ports on which clients that know of no proxy are met; they find the hosts in `/etc/hosts`.
+/// Ports for clients that ignore proxy settings; they find the hosts in `/etc/hosts`.
 const TRANSPARENT_PORTS: [u16; 2] = [80, 443];
-/// Connections at a time; further ones wait.
+/// Maximum number of concurrent connections; further ones wait.
 const MAX_CONNECTIONS: usize = 128;
-/// How long a client may take to say what it wants.
+/// Time limit for a client to send its request head.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
-/// The most refusals that are told one by one.
+/// Maximum number of refusals that are reported individually.
 const MAX_TOLD: usize = 10;
-/// The certificates inside.
+/// The path of the certificates inside the sandbox.
 const BUNDLE_INSIDE: &str = "/run/prowess/ca-certificates.crt";
-/// Where systems keep their certificates: Debian, Fedora, SUSE, Alpine.
+/// The system's certificate bundles: Debian, Fedora, SUSE, Alpine.
 const BUNDLES: &[&str] = &[
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
     "/etc/ssl/ca-bundle.pem",
     "/etc/ssl/cert.pem",
 ];
-/// How programs are told where certificates are: OpenSSL, curl, Python, Node, git.
+/// Variables with the path of the certificates: OpenSSL, curl, Python, Node, git.
 const BUNDLE_VARIABLES: &[&str] = &[
     "SSL_CERT_FILE",
     "CURL_CA_BUNDLE",
@@ -44,22 +44,22 @@ const BUNDLE_VARIABLES: &[&str] = &[
     "NODE_EXTRA_CA_CERTS",
     "GIT_SSL_CAINFO",
 ];
-/// How programs are told where the proxy is. Some look for one spelling only.
+/// Variables with the URL of the proxy. Some programs read only one spelling.
 const PROXY_VARIABLES: &[&str] =
     &["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
 
-/// What differs between a real run and a test with servers of its own.
+/// The differences between a real run and a test with its own servers.
 #[derive(Clone)]
 pub(crate) struct NetworkEnvironment {
     pub(crate) resolver: Arc<dyn Resolver>,
     pub(crate) roots: UpstreamRoots,
     pub(crate) permit_addresses: Vec<IpAddr>,
-    /// Fewer bytes than a tier may have.
+    /// A lower byte limit than that of the tier.
     pub(crate) byte_cap: Option<u64>,
 }
 
 impl NetworkEnvironment {
-    /// The real world.
+    /// The environment of a real run.
     pub(crate) fn real() -> Self {
         Self {
             resolver: Arc::new(SystemResolver),
@@ -78,19 +78,19 @@ impl std::fmt::Debug for NetworkEnvironment {
     }
 }
 
-/// A proxy that waits for the sandbox's listeners.
+/// The proxy of a run.
 #[derive(Debug)]
 pub(crate) enum RunNetwork {
     /// There is no network.
     Closed,
-    /// Prepared.
+    /// The proxy waits for the sandbox's listeners.
     Waiting(Proxy),
-    /// At work.
+    /// The proxy is running.
     Open(RunningProxy),
 }
 
-/// Prepares the way out, and tells the sandbox and the program where it is. Without a grant there is none, and no
-/// variable that speaks of one (attack sandbox-C27).
+/// Prepares the proxy, and configures the sandbox and the program for it. Without a grant there is neither a proxy nor
+/// a variable that refers to one (attack sandbox-C27).
 pub(crate) fn prepare(
     allowed: &SandboxSpec,
     spec: &mut Spec,
@@ -133,8 +133,8 @@ pub(crate) fn prepare(
     Ok(RunNetwork::Waiting(proxy))
 }
 
-/// Prepares the way out of an installer: a proxy and nothing else. Gives the certificate of the proxy too, which its client
-/// has to trust where a credential is put in.
+/// Prepares the proxy of an installer. Also returns the certificate of the proxy, which its client has to trust if a
+/// credential is inserted.
 pub(crate) fn for_installer(
     policy: ProxyPolicy,
     resolver: Arc<dyn Resolver>,
@@ -182,7 +182,7 @@ fn bound(credential: &Credential) -> Result<prowess_proxy::HostCredential, RunEr
     Ok(prowess_proxy::HostCredential { host, placeholder: credential.placeholder.clone() })
 }
 
-/// Names that are granted one by one lead to the proxy also for programs that know of none.
+/// Resolves hosts that are granted by name to the proxy, for programs that ignore proxy settings.
 fn hosts_file(rules: &[NetworkRule]) -> SyntheticFile {
     let mut text = "127.0.0.1 localhost skill\n".to_owned();
     for rule in rules {
@@ -197,7 +197,7 @@ fn hosts_file(rules: &[NetworkRule]) -> SyntheticFile {
     SyntheticFile { path: PathBuf::from("/etc/hosts"), bytes: text.into_bytes() }
 }
 
-/// The machine's certificates and the one of this run, where programs look for them.
+/// Puts the machine's certificates and the one of this run where programs look for them.
 fn certificates(spec: &mut Spec, own: Option<&str>) {
     let found = BUNDLES.iter().copied().filter(|path| Path::new(path).is_file());
     let system: Vec<&str> = found.collect();
@@ -209,7 +209,7 @@ fn certificates(spec: &mut Spec, own: Option<&str>) {
         bytes.extend_from_slice(own.as_bytes());
     }
     for path in system {
-        // A folder of the host in view keeps its file; the variables lead past it.
+        // A visible folder of the host keeps its file; the variables refer to ours.
         let covered = spec.files.iter().any(|grant| Path::new(path).starts_with(&grant.path));
         if !covered {
             let path = PathBuf::from(path);
@@ -228,7 +228,7 @@ fn set(spec: &mut Spec, name: &str, value: &str) {
 }
 
 impl RunNetwork {
-    /// Begins to let through what is granted. Whatever goes wrong, nothing else gets through.
+    /// Starts the proxy. On any error, no connection is allowed.
     pub(crate) fn open(&mut self, listeners: Vec<TcpListener>) -> Result<(), String> {
         let RunNetwork::Waiting(proxy) = std::mem::replace(self, RunNetwork::Closed) else {
             return Ok(());
@@ -244,12 +244,12 @@ impl RunNetwork {
         Ok(())
     }
 
-    /// Ends it and tells what was refused.
+    /// Stops the proxy and returns the refusals.
     pub(crate) fn close(self) -> Vec<String> {
         self.report().map_or_else(Vec::new, |report| told(&report))
     }
 
-    /// Ends it; what was done with the network, where there was any.
+    /// Stops the proxy; returns a report if there was a network.
     pub(crate) fn report(self) -> Option<NetworkReport> {
         match self {
             RunNetwork::Closed | RunNetwork::Waiting(_) => None,
@@ -262,7 +262,7 @@ fn told(report: &NetworkReport) -> Vec<String> {
     let mut messages: Vec<String> = Vec::new();
     for refusal in &report.refusals {
         let hint = refusal.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
-        // The others say that something is not granted; this one would read as if it had been sent.
+        // The other messages say that something is not granted; this one would read as if it had been sent.
         let refused = if refusal.kind == RefusalKind::Credential { ": refused" } else { "" };
         let message = format!("{}{refused}{hint}", refusal.message);
         if !messages.contains(&message) {

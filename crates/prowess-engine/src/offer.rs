@@ -1,4 +1,4 @@
-//! What a model is told about the tools that are there (GIB §7.1): as lines of a prompt, or in the words of a provider.
+//! Describes the available tools to a model (GIB §7.1): as lines of a prompt, or in a provider's format.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use prowess_format::text::visible;
 use prowess_policy::{Mode, is_available};
 use serde_json::{Value, json};
 
-/// The first sentence of GIB §7.1, letter for letter.
+/// The first sentence of GIB §7.1, verbatim.
 const FIRST_SENTENCE: &str =
     "You are a model that can do function calling with the following functions:";
-/// The longest name that providers take.
+/// Maximum length of a name for all providers.
 const MAX_NAME: usize = 64;
 
-/// The tools of some skills in a situation.
+/// The tools of some skills.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolOffer {
     /// Tools of the host, which are not skills: name and description.
@@ -25,7 +25,7 @@ pub struct ToolOffer {
 /// A tool of a skill.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OfferedTool {
-    /// The name by which a model calls it; no other one has it.
+    /// A unique name for the model.
     pub name: String,
     /// The skill.
     pub skill: String,
@@ -38,7 +38,8 @@ pub struct OfferedTool {
 }
 
 impl ToolOffer {
-    /// The tools that are there in a mode (GIB §7.2). Names that several skills use get the skill's before them.
+    /// The tools that are available in a mode (GIB §7.2). Names that several skills use get the skill's name as a
+    /// prefix.
     pub fn of<'s>(skills: impl IntoIterator<Item = (&'s str, &'s Skill)>, mode: Mode) -> Self {
         let available: Vec<(&str, &Skill)> = skills
             .into_iter()
@@ -68,7 +69,7 @@ impl ToolOffer {
         offer
     }
 
-    /// Different names may become the same when they are made safe or short.
+    /// Makes a name unique: different names may become equal when they are sanitized or shortened.
     fn unused(&self, name: String) -> String {
         let is_taken = |name: &str| self.tools.iter().any(|tool| tool.name == name);
         if !is_taken(&name) {
@@ -82,7 +83,7 @@ impl ToolOffer {
         numbered.into_iter().find(|name| !is_taken(name)).unwrap_or(name)
     }
 
-    /// The lines of GIB §7.1. A group without tools is left out.
+    /// The lines of GIB §7.1. A group without tools is omitted.
     pub fn prompt(&self) -> String {
         let mut text = format!("{FIRST_SENTENCE}\n");
         let native = self.native.iter().map(|(name, description)| (name, description));
@@ -103,7 +104,7 @@ impl ToolOffer {
         text
     }
 
-    /// As `tools` of a request in `OpenAI`'s dialect.
+    /// The `tools` of a request in `OpenAI`'s format.
     pub fn openai(&self) -> Value {
         let tool = |tool: &OfferedTool| {
             json!({
@@ -118,7 +119,7 @@ impl ToolOffer {
         self.tools.iter().map(tool).collect()
     }
 
-    /// As `tools` of a request in Anthropic's dialect.
+    /// The `tools` of a request in Anthropic's format.
     pub fn anthropic(&self) -> Value {
         let tool = |tool: &OfferedTool| {
             json!({
@@ -131,13 +132,13 @@ impl ToolOffer {
     }
 }
 
-/// Text of a stranger in one line, so that it can't pretend to be another tool, with everything in it to be seen.
+/// Untrusted text in one line, so that it can't imitate another tool, with invisible characters escaped.
 fn one_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     visible(&words.join(" ")).into_owned()
 }
 
-/// A name as providers take it: letters, digits, `_` and `-`, at most 64 of them.
+/// A name as providers accept it: at most 64 letters, digits, `_` and `-`.
 fn safe(name: &str) -> String {
     let plain = |character: char| match character {
         'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' => character,

@@ -1,4 +1,5 @@
-//! Program images by what is in them: an approval of `git` is one of the git that was there (attack sandbox-B12).
+//! Pins program images by content: an approval of `git` covers the git that was installed at that time (attack
+//! sandbox-B12).
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,15 +13,14 @@ use serde_json::{Map, Value, json};
 use crate::world::StateFolders;
 use crate::{digest, platform};
 
-/// The version of the file.
+/// The version of the file format.
 const VERSION: u64 = 1;
-/// With more images than this, remembering starts anew.
+/// Maximum number of cached images; above it the cache is cleared.
 const MAX_REMEMBERED: usize = 4096;
 
-/// Hashes of images, remembered as long as the files stay the same: hashing `node` takes longer than running it.
+/// Hashes of images, cached while the files are unchanged: hashing `node` takes longer than running it.
 ///
-/// The file lies where no tool can write, and a file that was changed has another time of change, which only the
-/// superuser can set back.
+/// No tool can write to the cache file, and a modified image has a new change time, which only root can set back.
 #[derive(Debug)]
 pub(crate) struct ImageHashes {
     path: PathBuf,
@@ -29,7 +29,7 @@ pub(crate) struct ImageHashes {
 }
 
 impl ImageHashes {
-    /// What is remembered; nothing where the file is missing or broken.
+    /// Loads the cache; it is empty if the file is missing or damaged.
     pub(crate) fn load(state: &StateFolders) -> Self {
         let path = state.cache.join("images.json");
         let text =
@@ -56,9 +56,9 @@ impl ImageHashes {
             return Ok(ProgramPin { sha256: sha256.clone(), path });
         }
         let sha256 = digest::of_file(&real)?;
-        // Changed while it was read: true of neither version.
+        // Changed while it was read: the hash matches neither version.
         if platform::identity(&real).is_some_and(|now| now == identity) {
-            // An image that was replaced is not asked for any more.
+            // A replaced image is not requested any more.
             let place = format!(":{path}");
             self.known.retain(|known, _| !known.ends_with(&place));
             if self.known.len() >= MAX_REMEMBERED {
@@ -70,7 +70,7 @@ impl ImageHashes {
         Ok(ProgramPin { sha256, path })
     }
 
-    /// Writes down what is new. It can all be computed again, so a failure is nobody's business.
+    /// Saves new entries. Failures are ignored, because everything can be computed again.
     pub(crate) fn save(&self) {
         if !self.changed {
             return;
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn hashes_are_remembered() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        // A file of the system, which nobody has changed in the last seconds.
+        // A system file that has not changed in the last seconds.
         let image = Path::new("/bin/sh");
         let mut hashes = ImageHashes::load(&state(folder.path()));
         let pin = hashes.pin(image).expect("it can be read");
@@ -114,7 +114,7 @@ mod tests {
         let mut hashes = ImageHashes::load(&state(folder.path()));
         let one = hashes.pin(&image).expect("it can be read");
         assert!(!hashes.changed);
-        // Same length, and the time set back.
+        // The same length, with the modification time set back.
         let before = std::fs::metadata(&image).and_then(|data| data.modified()).expect("a time");
         std::fs::write(&image, "two").expect("it can be written");
         let file = std::fs::File::options().write(true).open(&image).expect("it is ours");

@@ -1,4 +1,4 @@
-//! What differs between systems. Tools run where there is a sandbox for them; the rest is built everywhere.
+//! Differences between operating systems. Tools only run where there is a sandbox; the rest is built everywhere.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -19,24 +19,24 @@ pub(crate) fn bytes(name: &OsStr) -> Cow<'_, [u8]> {
     Cow::Owned(name.to_string_lossy().replace('\\', "/").into_bytes())
 }
 
-/// Whether anybody may execute it.
+/// Whether a file is executable by anyone.
 #[cfg(unix)]
 pub(crate) fn is_executable(path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::PermissionsExt as _;
     Ok(fs::metadata(path)?.permissions().mode() & 0o111 != 0)
 }
 
-/// Whether anybody may execute it: not told by the file there.
+/// Whether a file is executable: not determined by its mode on this platform.
 #[cfg(not(unix))]
 pub(crate) fn is_executable(path: &Path) -> io::Result<bool> {
     fs::metadata(path).map(|_| true)
 }
 
-/// Clocks of file systems are coarse: two changes within this time may carry the same time.
+/// Timestamps of file systems are coarse: two changes within this time may have the same timestamp.
 #[cfg(unix)]
 const COARSE_SECONDS: i64 = 2;
 
-/// What tells a file from its later self: place, size and times. Nobody but the superuser can set the last of them.
+/// Identifies a version of a file: inode, size and times. Only root can set the change time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
     place: PlaceOf,
@@ -45,7 +45,7 @@ pub(crate) struct Identity {
     changed: (i64, i64),
 }
 
-/// Which file or folder it is, whatever is in it: file system and number.
+/// Identifies a file or folder, whatever its content: device and inode.
 pub(crate) type PlaceOf = (u64, u64);
 
 #[cfg(test)]
@@ -64,7 +64,8 @@ impl std::fmt::Display for Identity {
     }
 }
 
-/// The identity of a file. One that was changed just now could be changed again without a trace, so it has none.
+/// The identity of a file. A file that has just changed has none, because it could change again with the same
+/// timestamp.
 #[cfg(unix)]
 pub(crate) fn identity_of(data: &fs::Metadata) -> Option<Identity> {
     use std::os::unix::fs::MetadataExt as _;
@@ -73,7 +74,7 @@ pub(crate) fn identity_of(data: &fs::Metadata) -> Option<Identity> {
     is_settled.then(|| identity_at_any_age(data))
 }
 
-/// The identity of a file, also of one that was changed just now.
+/// The identity of a file, including one that has just changed.
 #[cfg(unix)]
 pub(crate) fn identity_at_any_age(data: &fs::Metadata) -> Identity {
     use std::os::unix::fs::MetadataExt as _;
@@ -85,13 +86,13 @@ pub(crate) fn identity_at_any_age(data: &fs::Metadata) -> Identity {
     }
 }
 
-/// Whether a file is still what it was. One that has changed since is later than its identity, so its age does not matter.
+/// Whether a file is unchanged. A changed file is later than its identity, so its age does not matter.
 #[cfg(unix)]
 pub(crate) fn same_identity(data: &fs::Metadata, identity: &Identity) -> bool {
     identity_at_any_age(data) == *identity
 }
 
-/// Which file or folder it is.
+/// Identifies a file or folder.
 #[cfg(unix)]
 #[expect(clippy::unnecessary_wraps, reason = "other systems do not tell")]
 pub(crate) fn place_of(data: &fs::Metadata) -> Option<PlaceOf> {
@@ -99,31 +100,31 @@ pub(crate) fn place_of(data: &fs::Metadata) -> Option<PlaceOf> {
     Some((data.dev(), data.ino()))
 }
 
-/// The identity of a file: nothing that could be relied on there.
+/// The identity of a file, which is not reliable on this platform.
 #[cfg(not(unix))]
 pub(crate) fn identity_of(_data: &fs::Metadata) -> Option<Identity> {
     None
 }
 
-/// Whether a file is still what it was: not told there.
+/// Whether a file is unchanged: unknown on this platform.
 #[cfg(not(unix))]
 pub(crate) fn same_identity(_data: &fs::Metadata, _identity: &Identity) -> bool {
     false
 }
 
-/// Which file or folder it is: not told there.
+/// Identifies a file or folder: unknown on this platform.
 #[cfg(not(unix))]
 pub(crate) fn place_of(_data: &fs::Metadata) -> Option<PlaceOf> {
     None
 }
 
-/// The identity of the file that a path leads to.
+/// The identity of the file at a path.
 pub(crate) fn identity(path: &Path) -> Option<String> {
     Some(identity_of(&fs::metadata(path).ok()?)?.to_string())
 }
 
-/// An absolute path as text that no other one has: bytes that are no UTF-8 would all become the same character, so such a
-/// path is written in hexadecimal behind a colon, which no absolute path begins with.
+/// An absolute path as unique text: invalid UTF-8 would become replacement characters, so such a path is written in
+/// hexadecimal after a colon, which no absolute path begins with.
 pub(crate) fn unique_text(path: &Path) -> String {
     path.to_str().map_or_else(
         || format!(":{}", crate::digest::hexadecimal(&bytes(path.as_os_str()))),
@@ -131,7 +132,7 @@ pub(crate) fn unique_text(path: &Path) -> String {
     )
 }
 
-/// The path of such a text.
+/// Parses the text of [`unique_text`].
 pub(crate) fn path_of_unique_text(text: &str) -> Option<std::path::PathBuf> {
     let Some(digits) = text.strip_prefix(':') else { return Some(text.into()) };
     let pair = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
@@ -153,7 +154,7 @@ pub(crate) fn path_of_bytes(bytes: Vec<u8>) -> Option<std::path::PathBuf> {
     String::from_utf8(bytes).ok().map(Into::into)
 }
 
-/// When something was changed last, by a clock that no program can set back.
+/// The last change time, which no program can set back.
 #[cfg(unix)]
 pub(crate) fn changed(data: &fs::Metadata) -> Option<std::time::SystemTime> {
     use std::os::unix::fs::MetadataExt as _;
@@ -162,26 +163,26 @@ pub(crate) fn changed(data: &fs::Metadata) -> Option<std::time::SystemTime> {
     Some(std::time::UNIX_EPOCH + std::time::Duration::new(seconds, rest))
 }
 
-/// When something was changed last: not told there.
+/// The last change time: unknown on this platform.
 #[cfg(not(unix))]
 pub(crate) fn changed(_data: &fs::Metadata) -> Option<std::time::SystemTime> {
     None
 }
 
-/// Whether the owner of a folder may list it and reach what is in it.
+/// Whether the owner of a folder may list and enter it.
 #[cfg(unix)]
 pub(crate) fn is_open_to_owner(data: &fs::Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
     data.permissions().mode() & 0o500 == 0o500
 }
 
-/// Whether the owner of a folder may look into it: not told by the folder there.
+/// Whether the owner of a folder may list and enter it: not determined by its mode on this platform.
 #[cfg(not(unix))]
 pub(crate) fn is_open_to_owner(_data: &fs::Metadata) -> bool {
     true
 }
 
-/// Lets the owner of a folder list and change it again.
+/// Gives the owner of a folder full access again.
 #[cfg(unix)]
 pub(crate) fn open_to_owner(folder: &Path, data: &fs::Metadata) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -189,7 +190,7 @@ pub(crate) fn open_to_owner(folder: &Path, data: &fs::Metadata) -> io::Result<()
     fs::set_permissions(folder, fs::Permissions::from_mode(mode))
 }
 
-/// Lets the owner of a folder change it again: there is no such thing there.
+/// Gives the owner of a folder full access again: not needed on this platform.
 #[cfg(not(unix))]
 pub(crate) fn open_to_owner(_folder: &Path, _data: &fs::Metadata) -> io::Result<()> {
     Ok(())

@@ -279,7 +279,7 @@ pub fn examine_for_user(
         let verdict = format!("`{}` does not run here", visible(&name));
         let refused = format!("refused, because {}", visible(&error.to_string()));
         let told = [(LineKind::Verdict, verdict), (LineKind::Refused, refused)];
-        let told = told.into_iter().map(|(kind, text)| Line { kind, text });
+        let told = told.into_iter().map(|(kind, text)| Line::new(kind, text));
         remedies.extend(error.remedies());
         // In place of the policy's verdict, which is about the rest.
         lines.splice(..1, told);
@@ -298,10 +298,17 @@ fn look(
     let program = tool::program(call, world)?;
     let finder = finder(skill, world);
     check_needs(call, grants, finder, world)?;
-    let mut images = finder.images(&program, &granted_programs(tool, grants))?;
-    if utilities::are_given_to(tool) {
-        images.add_utilities();
-    }
+    let images = match tool.kind {
+        // What a script starts does not depend on its arguments.
+        ToolKind::Script => images_of(&tool::recipe(call, world)?, tool, grants, finder)?,
+        ToolKind::Command | ToolKind::Python | ToolKind::Handler | ToolKind::CommandLine => {
+            let mut images = finder.images(&program, &granted_programs(tool, grants))?;
+            if utilities::are_given_to(tool) {
+                images.add_utilities();
+            }
+            images
+        }
+    };
     let pins = pins(&images, skill.directory.as_deref(), hashes)?;
     Ok((program, images, pins))
 }
@@ -378,6 +385,15 @@ impl PreparedCall {
         lines
     }
 
+    /// Whether the tool gets something of the folder that it works in.
+    pub fn uses_working_directory(&self) -> bool {
+        let is_there = |grant: &Grant| match grant.scope() {
+            GrantScope::Path(path) => path.root() == prowess_policy::scope::PathRoot::Working,
+            _ => false,
+        };
+        self.grants.for_tool(&self.call.tool.name).grants().iter().any(is_there)
+    }
+
     /// Skill and tool.
     pub fn name(&self) -> String {
         format!("{}/{}", self.call.skill.name, self.call.tool.name.value)
@@ -429,7 +445,7 @@ fn notes(tool: &str, missing: &[MissingProgram], decision: &Decision) -> Vec<Lin
         return Vec::new();
     }
     let told = named_programs::sentences(tool, missing, &decision.spec().programs);
-    told.into_iter().map(|text| Line { kind: LineKind::Note, text }).collect()
+    told.into_iter().map(|text| Line::new(LineKind::Note, text)).collect()
 }
 
 pub(crate) fn finder<'f>(skill: &'f LoadedSkill, world: &'f World) -> Finder<'f> {
@@ -490,7 +506,12 @@ fn images_of(
     grants: &GrantSet,
     finder: Finder<'_>,
 ) -> Result<Images, ProgramLookupError> {
-    let mut images = finder.images(&recipe.program, &granted_programs(tool, grants))?;
+    let mut granted = granted_programs(tool, grants);
+    if tool.kind == ToolKind::Script && recipe.packages.is_some() {
+        // A script of Python may start another one, by the name that everybody uses.
+        granted.push(Program::Named("python3".to_owned()));
+    }
+    let mut images = finder.images(&recipe.program, &granted)?;
     if utilities::are_given_to(tool) {
         images.add_utilities();
     }

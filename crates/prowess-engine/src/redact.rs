@@ -1,7 +1,7 @@
-//! Keeps the keys that a tool was given out of everything it says (attack sandbox-F05).
+//! Redacts the keys that a tool was given from its output (attack sandbox-F05).
 //!
-//! A tool that may see a key can do with it what it likes; this is not about thieves. It is about keys in transcripts,
-//! logs and the contexts of models, where they end up because a program prints its settings when it fails.
+//! This is no protection against theft: a tool that has a key can use it. It keeps keys out of transcripts, logs and
+//! the contexts of models, where they end up because programs print their settings when they fail.
 
 use prowess_policy::SandboxSpec;
 use prowess_policy::scope::is_credential;
@@ -14,7 +14,7 @@ use crate::world::World;
 use prowess_core::Envelope;
 use prowess_core::{Event, StandardStream};
 
-/// Puts marks in the place of keys, in the events and the envelope of one run.
+/// Replaces keys in the events and the envelope of one run.
 #[derive(Debug)]
 pub(crate) struct Redactor {
     replacer: Replacer,
@@ -22,17 +22,17 @@ pub(crate) struct Redactor {
 }
 
 impl Redactor {
-    /// Nothing is replaced.
+    /// A redactor without keys.
     pub(crate) fn idle() -> Self {
         Self::with(&[])
     }
 
-    /// For a run that may see these variables: the values of those whose names say that they are keys, and the
-    /// credentials that are put in on the way, which a server may have repeated in its own words.
+    /// The redactor of a run with these variables: it replaces the values of variables whose names denote keys, and
+    /// credentials that the proxy inserts, which a server may echo.
     pub(crate) fn of(allowed: &SandboxSpec, world: &World) -> Result<Self, CredentialError> {
         let bound = |name: &str| world.credentials.iter().any(|bound| bound.name() == name);
         let mut secrets = Vec::new();
-        // No secret passes that is not granted by name (R31).
+        // Secrets are only passed if they are granted by name (R31).
         for granted in &allowed.variables.named {
             let name = granted.as_str();
             let found = world.environment.iter().find(|(known, _)| known == name);
@@ -48,7 +48,7 @@ impl Redactor {
         Ok(Self::with(&secrets))
     }
 
-    /// The same for another run.
+    /// A redactor with the same keys for another run.
     pub(crate) fn fresh(&self) -> Self {
         let replacer = self.replacer.clone();
         Self { streams: [replacer.stream(), replacer.stream()], replacer }
@@ -59,12 +59,12 @@ impl Redactor {
         Self { streams: [replacer.stream(), replacer.stream()], replacer }
     }
 
-    /// Whether events are as they should be already.
+    /// Whether there is nothing to replace.
     pub(crate) fn is_idle(&self) -> bool {
         self.replacer.is_empty()
     }
 
-    /// An event without keys. `None` while output may be the beginning of one.
+    /// Redacts an event. `None` while output may be the beginning of a key.
     pub(crate) fn event(&mut self, event: &Event) -> Option<Event> {
         Some(match event {
             Event::Output { stream, bytes } => {
@@ -98,12 +98,12 @@ impl Redactor {
             Event::Warning { message } => Event::Warning { message: self.text(message) },
             Event::Error { message } => Event::Error { message: self.text(message) },
             Event::Done(envelope) => Event::Done(Box::new(self.envelope((**envelope).clone()))),
-            // Nodes have redactors of their own, and a tool tells of no workflow.
+            // Nodes have their own redactors, and a tool sends no workflow events.
             Event::Workflow(told) => Event::Workflow(told.clone()),
         })
     }
 
-    /// What was held back of output, at its end.
+    /// The output that was held back, at the end of the run.
     pub(crate) fn rest(&mut self) -> Vec<Event> {
         let streams =
             [StandardStream::Stdout, StandardStream::Stderr].into_iter().zip(&mut self.streams);
@@ -112,7 +112,7 @@ impl Redactor {
             .collect()
     }
 
-    /// An envelope without keys. Its output is the fold of events that have none.
+    /// Redacts an envelope. Its output is folded from redacted events.
     pub(crate) fn envelope(&self, mut envelope: Envelope) -> Envelope {
         if self.is_idle() {
             return envelope;
@@ -127,7 +127,7 @@ impl Redactor {
         envelope
     }
 
-    /// Why a skill can't be loaded, without keys.
+    /// Redacts a load error.
     pub(crate) fn load_error(&self, error: LoadError) -> LoadError {
         let reason = self.text(&error.reason);
         let remedies = error.remedies.into_iter();
@@ -135,7 +135,7 @@ impl Redactor {
         LoadError { reason, remedies, ..error }
     }
 
-    /// A result without keys. It came as JSON, where a text can be written in many ways, so its values are looked at.
+    /// Redacts a JSON result. A string can be escaped in many ways in JSON, so the parsed values are searched.
     pub(crate) fn value(&self, value: Value) -> Value {
         match value {
             Value::Null | Value::Bool(_) => value,

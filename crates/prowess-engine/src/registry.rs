@@ -8,11 +8,11 @@ use prowess_format::skill::{Parameter, Skill, Tool};
 /// A tool of a loaded skill.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RegisteredTool {
-    /// The short name that models see.
+    /// The short name for models.
     pub name: String,
     /// The skill.
     pub skill: String,
-    /// The version of the skill, where it has one.
+    /// The version of the skill, if it has one.
     pub skill_version: Option<String>,
     /// The skill's folder.
     pub directory: PathBuf,
@@ -20,29 +20,29 @@ pub struct RegisteredTool {
     pub description: String,
     /// Its parameters.
     pub parameters: Vec<Parameter>,
-    /// Whether it is one step that needs no plan around it.
+    /// Whether it is a single step that needs no plan.
     pub atomic: bool,
 }
 
 impl RegisteredTool {
-    /// `<skill>/<tool>`, the key.
+    /// The key, `<skill>/<tool>`.
     pub fn qualified_name(&self) -> String {
         format!("{}/{}", self.skill, self.name)
     }
 
-    /// `<skill>__<tool>`, for MCP, where names hold no slash.
+    /// The name for MCP, `<skill>__<tool>`: names there contain no slash.
     pub fn mcp_name(&self) -> String {
         format!("{}__{}", self.skill, self.name)
     }
 }
 
-/// Two skills of one name.
+/// The error for two skills of the same name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a skill `{skill}` is already loaded from `{}`", .directory.display())]
 pub struct DuplicateSkillError {
     /// The name.
     pub skill: String,
-    /// Where the other one is.
+    /// The folder of the other one.
     pub directory: PathBuf,
 }
 
@@ -53,7 +53,7 @@ pub struct ToolRegistry {
 }
 
 impl ToolRegistry {
-    /// Adds the tools of a skill, or replaces those of an earlier version in the same folder. All or none are added.
+    /// Adds the tools of a skill, or replaces those of an earlier version in the same folder, atomically.
     pub fn register<'t>(
         &mut self,
         skill: &Skill,
@@ -65,8 +65,8 @@ impl ToolRegistry {
         self.register_inline(name, version, directory, tools)
     }
 
-    /// The same for tools that belong to no skill: those that an agent's manifest declares (GAIA §9.3) are registered
-    /// under the agent's name.
+    /// Adds tools that belong to no skill: those that an agent's manifest declares (GAIA §9.3) are registered under the
+    /// agent's name.
     pub fn register_inline<'t>(
         &mut self,
         name: &str,
@@ -99,7 +99,7 @@ impl ToolRegistry {
         Ok(keys)
     }
 
-    /// Takes the tools of a skill out; how many there were.
+    /// Removes the tools of a skill; returns their number.
     pub fn remove(&mut self, skill: &str) -> usize {
         let before = self.tools.len();
         self.tools.retain(|_, tool| tool.skill != skill);
@@ -111,7 +111,7 @@ impl ToolRegistry {
         self.tools.iter().map(|(key, tool)| (key.as_str(), tool))
     }
 
-    /// What models see: the short name of each tool, or its qualified name where two would be called the same.
+    /// The names for models: the short name of each tool, or its qualified name if two collide.
     pub fn short_names(&self) -> BTreeMap<&str, &RegisteredTool> {
         self.tools
             .iter()
@@ -122,7 +122,7 @@ impl ToolRegistry {
             .collect()
     }
 
-    /// The tool of a qualified name, or of a short name that only one has.
+    /// Finds a tool by its qualified name, or by a unique short name.
     pub fn resolve(&self, name: &str) -> Option<&RegisteredTool> {
         self.tools.get(name).or_else(|| {
             let mut called = self.called(name);

@@ -419,7 +419,7 @@ fn interpreter_words(head: &[u8]) -> Option<Vec<String>> {
         match (called, joined) {
             (called, Some(joined)) if called.is_none_or(|called| joined < called) => {
                 words.drain(..joined);
-                words[0] = words[0][2..].to_owned();
+                words[0].drain(..2);
             }
             (Some(called), _) => {
                 words.drain(..called);

@@ -35,17 +35,17 @@ use pool::{Job, Pool};
 pub use queue::{Owner, QueueLimits};
 pub use stream::{EventSink, StreamLimits};
 
-/// How long a run that was cancelled may take to end before it is killed: the grace period of tools and a little more.
+/// Time that a cancelled run may take to end before it is killed: the grace period of tools with a margin.
 const GRACE: Duration = Duration::from_secs(7);
 
-/// Everything that is bounded.
+/// All limits of a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServiceLimits {
-    /// Runs in sandboxes.
+    /// Limits of sandboxed runs.
     pub queue: QueueLimits,
-    /// Answers of models.
+    /// Limits of prompts and workflows.
     pub streams: StreamLimits,
-    /// Events that nobody has read yet, of each run.
+    /// Limits of unread events, per run.
     pub events: EventLimits,
 }
 
@@ -60,7 +60,7 @@ impl ServiceLimits {
     }
 }
 
-/// Runs what it is given, within limits. Clones are the same service.
+/// Executes runs within limits. Clones share the same service.
 #[derive(Clone)]
 pub struct ExecutionService {
     inner: Arc<Inner>,
@@ -73,7 +73,7 @@ struct Inner {
     ended: Ended,
 }
 
-/// What a run knows about itself.
+/// The context of a run.
 #[derive(Clone, Debug)]
 pub struct RunContext {
     id: RunId,
@@ -82,36 +82,36 @@ pub struct RunContext {
 }
 
 impl RunContext {
-    /// The run.
+    /// The id of the run.
     pub fn id(&self) -> RunId {
         self.id
     }
 
-    /// Whose run it is.
+    /// The owner of the run.
     pub fn owner(&self) -> &Owner {
         &self.owner
     }
 
-    /// Ends it.
+    /// The cancellation token of the run.
     pub fn cancel(&self) -> &CancellationToken {
         &self.cancel
     }
 }
 
-/// Something that is done while a service is shut down.
+/// A step of shutting down a service.
 type Step = fn(&Inner);
 
-/// What to do with runs that have not ended when a service is shut down.
+/// What happens to unfinished runs when a service shuts down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shutdown {
-    /// Let them come to their end, also those that wait, until the deadline; then cancel them.
+    /// They may finish until the deadline, including queued ones; then they are cancelled.
     Drain,
-    /// Cancel them at once.
+    /// They are cancelled immediately.
     Cancel,
 }
 
 impl ExecutionService {
-    /// A service without threads and runs.
+    /// Creates a service without threads and runs.
     pub fn new(limits: ServiceLimits) -> Self {
         let inner = Inner {
             limits,
@@ -122,8 +122,8 @@ impl ExecutionService {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Queues a run that blocks, as sandboxed ones do. `work` gets a thread when it is its owner's turn, and has to end soon
-    /// after it was cancelled.
+    /// Queues a blocking run, such as a sandboxed one. `work` gets a thread when it is its owner's turn, and must end
+    /// soon after it is cancelled.
     pub fn submit(
         &self,
         owner: &Owner,
@@ -145,28 +145,29 @@ impl ExecutionService {
         }
     }
 
-    /// Queues a run that may start. What it was decided on is compared again when it starts, however long it has waited.
+    /// Queues a run that is ready. The files it was decided on are verified again when it starts, however long it has
+    /// waited.
     pub fn submit_run(&self, owner: &Owner, ready: ReadyRun) -> Result<RunHandle, Problem> {
         self.submit(owner, move |context, sink| ready.run(context.cancel(), sink))
     }
 
-    /// Cancels a run by its id. Says whether there was such a run.
+    /// Cancels a run by its id; returns whether it existed.
     pub fn cancel(&self, run: RunId) -> bool {
         self.inner.cancel(run)
     }
 
-    /// What there is to do at the moment.
+    /// The current load.
     pub fn load(&self) -> Load {
         self.inner.pool.load()
     }
 
-    /// The number of runs that have not ended, of both kinds.
+    /// The number of unfinished runs of both kinds.
     pub fn active(&self) -> usize {
         self.inner.active_runs()
     }
 
-    /// Ends the service: nothing new is started, and what has not ended at the deadline is cancelled, then killed. Says
-    /// whether everything has ended.
+    /// Shuts down the service: no run is started, and unfinished runs are cancelled at the deadline, then killed.
+    /// Returns whether all runs have ended.
     pub async fn shutdown(&self, how: Shutdown, deadline: Duration) -> bool {
         for (act, wait) in self.steps(how, deadline) {
             act(&self.inner);
@@ -185,7 +186,7 @@ impl ExecutionService {
         })
     }
 
-    /// What is done, and how long each may take.
+    /// The steps of a shutdown, with time limits.
     fn steps(&self, how: Shutdown, deadline: Duration) -> [(Step, Duration); 3] {
         self.inner.close();
         let first: Step = match how {
@@ -219,7 +220,7 @@ impl std::fmt::Debug for ExecutionService {
     }
 }
 
-/// Creates an identifier for a run. It is random, so that runs of several processes can be kept in one place.
+/// Generates a run id. It is random, so that runs of several processes can be stored together.
 pub fn new_run_id() -> Result<RunId, Problem> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| {
@@ -229,7 +230,7 @@ pub fn new_run_id() -> Result<RunId, Problem> {
     Ok(RunId::from_bytes(bytes))
 }
 
-/// Makes sure that a run ends once: with an envelope, an event that says so, and a free place.
+/// Ensures that a run ends once: with an envelope, a final event, and a released slot.
 struct RunEnding {
     inner: Arc<Inner>,
     context: RunContext,
@@ -242,13 +243,13 @@ impl RunEnding {
         let Some(joined) = self.envelope.take() else { return };
         let envelope = self.sender.finish(envelope);
         self.inner.forget(self.context.id);
-        // Nobody may be left to hear it.
+        // The receiver may be gone.
         let _ = joined.send(envelope);
     }
 }
 
 impl Drop for RunEnding {
-    /// A run that was dropped before it came to its end, for example with the runtime that it was a task of.
+    /// Ends a run that was dropped, for example with its runtime.
     fn drop(&mut self) {
         self.end(cancelled(&self.context.cancel));
     }

@@ -1,4 +1,4 @@
-//! The files of a skill's directory, as the rules of a check want them.
+//! The files of a skill's directory, as the rules of a check need them.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -15,10 +15,10 @@ use prowess_format::skill::Skill;
 use prowess_format::span::Span;
 use prowess_format::{ReadOptions, check_bytes, form_of};
 
-/// How real skills spell their main file, the proper spelling first (OC-7).
+/// The spellings of the main file, the preferred one first (OC-7).
 pub const SPELLINGS: &[&str] = &["SKILL.md", "skill.md", "Skill.md", "skills.md", "SKILLS.md"];
 
-/// The files of a skill's directory. Nothing is looked at before a rule asks.
+/// The files of a skill's directory, read on demand.
 #[derive(Debug)]
 pub struct DirectoryFiles<'d> {
     directory: &'d Path,
@@ -31,7 +31,7 @@ impl<'d> DirectoryFiles<'d> {
         Self { directory, python: OnceCell::new() }
     }
 
-    /// The full path of a file inside the directory; `None` when it is missing, or leads out of it.
+    /// The full path of a file inside the directory; `None` if it is missing, or leads out of it.
     fn inside(&self, path: &str) -> Option<PathBuf> {
         let relative = Path::new(path);
         let stays = relative
@@ -45,7 +45,7 @@ impl<'d> DirectoryFiles<'d> {
         target.starts_with(directory).then_some(target)
     }
 
-    /// The text of a file of the skill, where it is UTF-8.
+    /// The text of a file of the skill, if it is UTF-8.
     pub fn text(&self, path: &str) -> Option<String> {
         String::from_utf8(read_bounded(&self.inside(path)?).ok()?).ok()
     }
@@ -72,12 +72,12 @@ impl SkillFiles for DirectoryFiles<'_> {
     }
 }
 
-/// The main file of a skill's directory, where it has one.
+/// The main file of a skill's directory, if it has one.
 pub(crate) fn main_file(directory: &Path) -> Option<PathBuf> {
     SPELLINGS.iter().map(|name| directory.join(name)).find(|file| file.is_file())
 }
 
-/// The text of a main file as a skill, checked together with the files of its directory.
+/// Parses a main file as a skill, and checks it together with the files of its directory.
 pub fn check_skill(
     bytes: &[u8],
     form: Form,
@@ -92,7 +92,7 @@ pub fn check_skill(
     (checked.skill, checked.diagnostics)
 }
 
-/// The same with the file read first.
+/// Reads a main file, parses and checks it.
 pub(crate) fn read_skill(
     file: &Path,
     directory: &Path,
@@ -103,7 +103,7 @@ pub(crate) fn read_skill(
     Ok(check_skill(&bytes, form, dialect, Some(directory)))
 }
 
-/// Reads a file; one byte more than a skill may have, so that its reader sees that it is too large.
+/// Reads a file up to one byte above the size limit, so that the parser can detect a file that is too large.
 pub(crate) fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut bytes)?;

@@ -1,4 +1,5 @@
-//! Skills in folders by name, trusted as local and experimental: for tests, examples, and resolvers that know more.
+//! Finds skills in folders by name, trusted as local and experimental: for tests, examples, and as a base for other
+//! resolvers.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,19 +11,19 @@ use prowess_policy::{Origin, Tier, Trust};
 use crate::loaded::{LoadedSkill, SkillResolver};
 use crate::skill_files::{main_file, read_skill};
 
-/// Skills in folders: `FOLDER/NAME/SKILL.md`. The first folder that has one counts.
+/// Skills in folders: `FOLDER/NAME/SKILL.md`. The first folder that has the name wins.
 ///
-/// It knows nothing of lock files and signatures, so every skill is local and experimental, never more.
+/// It ignores lock files and signatures, so every skill is local and experimental.
 #[derive(Clone, Debug, Default)]
 pub struct SkillFolders {
-    /// The folders, the most important first.
+    /// The folders, in order of precedence.
     pub folders: Vec<PathBuf>,
 }
 
 impl SkillResolver for SkillFolders {
     fn resolve(&self, name: &str) -> Result<Arc<LoadedSkill>, Problem> {
         let _span = tracing::info_span!("resolve", name).entered();
-        // A name is one part of a path and no way out of it (NEG-1).
+        // A name is one path component and can't lead out of the folder (NEG-1).
         let is_name = !name.is_empty()
             && !name.starts_with('.')
             && !name.contains(['/', '\\', '\0'])
@@ -101,7 +102,7 @@ mod tests {
         };
         assert_eq!(description("one"), "First");
         assert_eq!(description("two"), "Two");
-        // Whatever it claims, nobody vouches for a folder.
+        // Whatever it claims, a skill in a folder is not signed.
         let trust = skills.resolve("one").expect("it is there").trust;
         assert_eq!((trust.tier(), trust.origin()), (Tier::Experimental, Origin::Local));
         let code = |name| skills.resolve(name).expect_err("it can't be used").code;

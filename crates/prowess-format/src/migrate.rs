@@ -28,7 +28,7 @@ use crate::specification::GAIA;
 use crate::text::{shorten, slug};
 
 pub use published::PublishedSkill;
-pub use source::{Obstacle, SourceKind, as_instructions, obstacle, source_kind};
+pub use source::{Obstacle, SourceKind, as_instructions, in_place, obstacle, source_kind};
 
 /// The result of a migration.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -204,9 +204,10 @@ fn problems(checked: &Checked<'_>, review: &mut Vec<ReviewItem>) {
     let lines = LineIndex::new(text);
     // The migration has its own words for these, or resolves them.
     let resolved = [&rules::MISSING_FRONT_MATTER, &rules::UNUSABLE_HANDLER, &rules::DUPLICATE_TOOL];
-    let mut errors = checked.diagnostics.iter().filter(|found| {
-        found.severity == Severity::Error && !resolved.iter().any(|rule| *rule == found.rule)
-    });
+    let mut errors = checked
+        .diagnostics
+        .iter()
+        .filter(|found| found.severity == Severity::Error && !resolved.contains(&found.rule));
     for found in errors.by_ref().take(MOST) {
         let what = match &found.file {
             Some(file) => shorten(file, 80),

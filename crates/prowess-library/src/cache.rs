@@ -9,13 +9,14 @@ use std::time::{Duration, Instant, SystemTime};
 
 use prowess_engine::LoadedSkill;
 
-/// The most skills that are kept.
+/// Maximum number of cached skills.
 const CAPACITY: usize = 256;
-/// A skill with more entries than this is read again each time.
+/// A skill with more entries than this is not cached.
 const MOST_ENTRIES: usize = 10_000;
-/// Signatures and keys expire, so a decision about trust is made again after this time.
+/// Maximum age of an entry: signatures and keys expire, so trust is decided again after this time.
 const MAX_AGE: Duration = Duration::from_mins(1);
-/// Clocks of file systems are coarse: a file that changed within this time may change again without a trace.
+/// Minimum age of a change: timestamps of file systems are coarse, and a file that changed within this time may change
+/// again with the same timestamp.
 const SETTLED: Duration = Duration::from_secs(2);
 
 /// The identity of files: device, inode, size and both times of each.
@@ -40,7 +41,7 @@ impl Stamp {
         Self { entries: files.into_iter().map(stamped).collect() }
     }
 
-    /// Adds every entry below a folder; nothing where there are too many or something can't be read.
+    /// Adds every entry below a folder; `None` if there are too many or one can't be read.
     pub(crate) fn and_below(mut self, folder: &Path) -> Option<Self> {
         let mut open = vec![folder.to_owned()];
         while let Some(folder) = open.pop() {
@@ -60,7 +61,7 @@ impl Stamp {
         Some(self)
     }
 
-    /// Whether everything changed long enough ago for the times to tell a later change.
+    /// Whether all changes are old enough for the timestamps to reveal a later one.
     fn is_settled(&self, now: SystemTime) -> bool {
         let now = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let limit = i64::try_from(now.saturating_sub(SETTLED).as_secs()).unwrap_or(i64::MAX);
@@ -71,7 +72,7 @@ impl Stamp {
     }
 }
 
-/// What a loaded skill is kept under: its main file and the name of the dialect it was read as.
+/// The key of a cached skill: its main file and the name of the dialect it was read as.
 pub(crate) type Key = (PathBuf, Option<&'static str>);
 
 #[derive(Debug)]
@@ -82,7 +83,7 @@ struct Kept {
     used: u64,
 }
 
-/// Loaded skills; the least recently used goes first.
+/// Loaded skills; the least recently used one is evicted first.
 #[derive(Debug, Default)]
 pub(crate) struct SkillCache {
     kept: HashMap<Key, Kept>,
@@ -90,7 +91,7 @@ pub(crate) struct SkillCache {
 }
 
 impl SkillCache {
-    /// The skill under a key, if nothing has changed since.
+    /// The skill under a key, if nothing has changed since it was loaded.
     pub(crate) fn get(&mut self, key: &Key, stamp: &Stamp) -> Option<Arc<LoadedSkill>> {
         self.clock += 1;
         let kept = self.kept.get_mut(key)?;
@@ -102,7 +103,7 @@ impl SkillCache {
         Some(Arc::clone(&kept.skill))
     }
 
-    /// Keeps a skill, unless its files changed just before `now`.
+    /// Caches a skill, unless its files changed just before `now`.
     pub(crate) fn put(&mut self, key: Key, stamp: Stamp, skill: Arc<LoadedSkill>, now: SystemTime) {
         if !stamp.is_settled(now) {
             return;

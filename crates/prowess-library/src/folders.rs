@@ -1,4 +1,4 @@
-//! Skills of folders by name, for workflows and for skills that depend on others.
+//! Finds skills in folders by name, for workflows and for skills that depend on others.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use prowess_format::document::Form;
 use crate::file::{SkillFile, main_file};
 use crate::library::Library;
 
-/// Skills in `FOLDER/NAME`, each with the trust that the library decides. The first folder that has one counts.
+/// Skills in `FOLDER/NAME`, each with the trust that the library decides. The first folder that has the name wins.
 #[derive(Debug)]
 struct FolderSkills {
     library: Arc<Library>,
@@ -18,7 +18,7 @@ struct FolderSkills {
 }
 
 impl Library {
-    /// A resolver of names in folders, the most important first. Trust is decided as for every other reference.
+    /// Returns a resolver of names in folders, in order of precedence. Trust is decided as for every other reference.
     pub fn in_folders(self: &Arc<Self>, folders: Vec<PathBuf>) -> Arc<dyn SkillResolver> {
         Arc::new(FolderSkills { library: Arc::clone(self), folders })
     }
@@ -26,7 +26,7 @@ impl Library {
 
 impl SkillResolver for FolderSkills {
     fn resolve(&self, name: &str) -> Result<Arc<LoadedSkill>, Problem> {
-        // A name is one part of a path and no way out of it (NEG-1).
+        // A name is one path component and can't lead out of the folder (NEG-1).
         let is_name = !name.is_empty()
             && !name.starts_with('.')
             && !name.contains(['/', '\\', '\0'])

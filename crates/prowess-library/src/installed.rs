@@ -25,9 +25,9 @@ use crate::packages::{self, TRUST_FILE, is_project_store};
 pub(crate) struct StorePlace {
     pub(crate) root: PathBuf,
     pub(crate) name: SkillName,
-    /// Whether the store is kept with a project, and may be somebody else's.
+    /// Whether the store belongs to a project, and may have been written by someone else.
     pub(crate) is_shared: bool,
-    /// What is installed there; nothing where there is no lock file.
+    /// The lock file; `None` if there is none.
     pub(crate) lock: Option<Arc<LockFile>>,
 }
 
@@ -36,7 +36,7 @@ impl StorePlace {
         self.lock.as_ref()?.skills.get(&self.name)
     }
 
-    /// The name that the user gave to a skill whose own can't be installed.
+    /// The name that the user gave to a skill whose own name can't be installed.
     pub(crate) fn given_name(&self) -> Option<&SkillName> {
         self.entry()?.chosen(&self.name)
     }
@@ -57,7 +57,7 @@ impl Library {
         Agreements::in_folder(&self.places().data)
     }
 
-    /// The lock of a store, read once while its file stays the same; nothing where there is none.
+    /// The lock file of a store, cached while it does not change; `None` if there is none.
     pub(crate) fn lock_of(&self, root: &Path) -> Result<Option<Arc<LockFile>>, Problem> {
         let path = root.join(LOCK_FILE);
         if !path.exists() {
@@ -80,7 +80,7 @@ impl Library {
         Ok(Some(lock))
     }
 
-    /// Whose signatures count. One list for the user: a project that is cloned does not decide whom its user trusts.
+    /// The trusted keys. They are per user: a cloned project does not decide whom its user trusts.
     fn keys(&self) -> Result<Arc<TrustStore>, Problem> {
         let path = self.places().data.join(TRUST_FILE);
         let stamp = Stamp::of_files([path.as_path()]);
@@ -96,7 +96,7 @@ impl Library {
         Ok(loaded)
     }
 
-    /// The files that a decision about trust in a store rests on, beside the skill's own.
+    /// The files that a trust decision in a store depends on, in addition to the skill's own.
     pub(crate) fn trust_files(&self, place: Option<&StorePlace>) -> Vec<PathBuf> {
         let Some(place) = place else { return Vec::new() };
         let data = &self.places().data;
@@ -107,8 +107,8 @@ impl Library {
         files
     }
 
-    /// The store around a folder `STORE/skills/NAME`, free of symbolic links. `.prowess` counts as one even without a
-    /// lock file: what lies there came with the project.
+    /// The store of a folder `STORE/skills/NAME`, which must be free of symbolic links. `.prowess` counts as a store
+    /// even without a lock file: its content came with the project.
     pub(crate) fn place_in_store(&self, directory: &Path) -> Result<Option<StorePlace>, Problem> {
         let parts = || {
             let name: SkillName = directory.file_name()?.to_str()?.parse().ok()?;
@@ -124,9 +124,9 @@ impl Library {
         Ok(Some(StorePlace { root: root.to_owned(), name, is_shared, lock }))
     }
 
-    /// Decides how far a skill is trusted. An installed skill is what was installed, or it is refused when somebody had
-    /// signed it (GAIX-26). In a project's store, what this user has not agreed to counts as downloaded. Everything else is
-    /// a file of the user's, whatever it claims.
+    /// Decides how far a skill is trusted. An installed skill must be unchanged; if it was signed and has changed, it
+    /// is refused (GAIX-26). In a project's store, a skill that this user has not agreed to counts as downloaded.
+    /// Everything else is a file of the user's, whatever it claims.
     pub(crate) fn trust(
         &self,
         bytes: &[u8],
@@ -163,7 +163,7 @@ impl Library {
                 .remedy(Remedy::Restore(scope.as_str().to_owned())));
         }
         let attested = match &finding.attestation {
-            // Nobody vouches for files that somebody has changed.
+            // A signature does not cover files that were changed.
             Some(attestation) if drifts.is_empty() => attestation.tier,
             _ => Tier::Experimental,
         };
@@ -184,13 +184,13 @@ impl Library {
         if !finding.drifts.iter().any(Drift::is_about_files) {
             return Ok(finding);
         }
-        // Another process may be installing: that is told from drift by looking again.
+        // Another process may be installing: verifying again distinguishes that from drift.
         self.counts.hashes.fetch_add(1, Ordering::Relaxed);
         let again = drift::verify(&store, std::slice::from_ref(&place.name), &keys, self.now());
         Ok(again.ok().and_then(|all| all.into_iter().next()).unwrap_or(finding))
     }
 
-    /// Now, by the clock of the library.
+    /// The current time by the library's clock.
     fn now(&self) -> Timestamp {
         packages::timestamp((self.clock)())
     }

@@ -10,6 +10,7 @@
 
 mod cache;
 mod capabilities;
+mod check_settings;
 mod fetch;
 mod file;
 mod folders;
@@ -18,9 +19,11 @@ mod library;
 mod locate;
 pub mod migration;
 mod models;
+mod packaged_files;
 pub mod packages;
 
 pub use capabilities::{capabilities_in, capabilities_json};
+pub use check_settings::{CHECK_SETTINGS, CheckSettings};
 pub use fetch::{Fetched, FetchedSkill, SkillChoice, TemporaryFolder};
 pub use file::{
     MANIFESTS, MOST_BYTES, SkillFile, TOOL_PACK, TOOL_PACK_ENDING, directory_name, is_archive,
@@ -29,3 +32,4 @@ pub use file::{
 pub use library::{Library, Statistics};
 pub use locate::{Found, Located, Other, needs_fetch};
 pub use models::ModelCache;
+pub use packaged_files::PackagedFiles;

@@ -19,7 +19,7 @@ use prowess_trust::TrustStore;
 use crate::cache::{SkillCache, Stamp};
 use crate::file::{SkillFile, path_problem};
 use crate::models::ModelCache;
-use crate::packages::PackageManager;
+use crate::packages::{self, PackageManager};
 
 /// Variables that move folders of agents and of other systems.
 const AGENT_VARIABLES: [&str; 6] = [
@@ -75,9 +75,12 @@ impl Library {
         };
         let variables: BTreeMap<String, PathBuf> =
             AGENT_VARIABLES.iter().filter_map(variable).collect();
-        let is_project = world.working_directory != world.home;
+        let repository = Some(world.working_directory.as_path());
+        let repository = repository.filter(|folder| *folder != world.home);
+        // Outside of a repository, a lock file marks the root of a project.
+        let project = repository.or_else(|| packages::project_around(&world.current, &world.home));
         let places = Places {
-            project: is_project.then(|| world.working_directory.clone()),
+            project: project.map(Path::to_owned),
             home: world.home.clone(),
             current: world.current.clone(),
             data: world.state.data.clone(),

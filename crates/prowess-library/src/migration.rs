@@ -18,10 +18,10 @@ use std::path::Path;
 use prowess_format::convert::convert_in;
 use prowess_format::diagnostic::Severity;
 use prowess_format::dialect::{self, Dialect};
-use prowess_format::document::Form;
+use prowess_format::document::{Form, FrontMatter};
 use prowess_format::migrate::{
     Migration, Obstacle, PublishedSkill, ReviewItem, SourceKind, Surroundings, as_instructions,
-    migrate_in, obstacle, source_kind,
+    in_place, migrate_in, obstacle, source_kind,
 };
 use prowess_format::rules::{SkillFiles, SkillLocation};
 use prowess_format::text::slug;
@@ -83,7 +83,13 @@ pub struct PrepareOptions<'o> {
 pub fn prepare(file: &SkillFile, options: PrepareOptions<'_>) -> Result<PreparedSkill, Obstacle> {
     let listing = file.directory.as_deref().map(list_files).unwrap_or_default();
     let published = file.directory.as_deref().and_then(read_entry);
-    let mut prepared = read_and_migrate(file, &file.bytes, options, &listing, published.as_ref())?;
+    let utf16 = from_utf16(&file.bytes);
+    let bytes = utf16.as_deref().map_or(file.bytes.as_slice(), str::as_bytes);
+    let mut prepared = read_and_migrate(file, bytes, options, &listing, published.as_ref())?;
+    prepared.migration.review.extend(utf16.is_some().then(|| ReviewItem {
+        what: "SKILL.md".to_owned(),
+        why: "the source is UTF-16: the result is UTF-8".to_owned(),
+    }));
     prepared.migration.review.extend(listing.review());
     prepared.published = published;
     Ok(prepared)
@@ -113,6 +119,18 @@ fn read_entry(directory: &Path) -> Option<PublishedSkill> {
     PublishedSkill::read(&crate::read(&path).ok().filter(|_| is_file)?)
 }
 
+/// The text of a file that says that it is UTF-16. Other encodings do not say what they are, and are not guessed.
+fn from_utf16(bytes: &[u8]) -> Option<String> {
+    let (order, units): (fn([u8; 2]) -> u16, _) = match bytes {
+        [0xff, 0xfe, units @ ..] => (u16::from_le_bytes, units),
+        [0xfe, 0xff, units @ ..] => (u16::from_be_bytes, units),
+        _ => return None,
+    };
+    let (pairs, rest) = units.as_chunks::<2>();
+    let units: Vec<u16> = pairs.iter().map(|pair| order(*pair)).collect();
+    String::from_utf16(&units).ok().filter(|text| rest.is_empty() && !text.is_empty())
+}
+
 fn read_and_migrate(
     file: &SkillFile,
     bytes: &[u8],
@@ -123,6 +141,21 @@ fn read_and_migrate(
     let mut text = Cow::Borrowed("");
     let detect = ReadOptions { form: file.form, ..ReadOptions::DETECT };
     let detected = check_bytes(bytes, &mut text, detect);
+    if let Some((corrected, what)) = in_place(&detected) {
+        let mut text = Cow::Borrowed("");
+        let again = check_bytes(corrected.as_bytes(), &mut text, detect);
+        // Anything else is migrated as instructions, as it stands.
+        if matches!(again.document.front_matter, FrontMatter::Read | FrontMatter::Repaired) {
+            let bytes = corrected.as_bytes();
+            let mut prepared = read_and_migrate(file, bytes, options, listing, published)?;
+            let why = format!("{what}: it was read as front matter all the same");
+            prepared
+                .migration
+                .review
+                .insert(0, ReviewItem { what: "front matter".to_owned(), why });
+            return Ok(prepared);
+        }
+    }
     if let Some(instructions) = as_instructions(&detected) {
         return read_and_migrate(file, instructions.as_bytes(), options, listing, published);
     }
@@ -183,12 +216,7 @@ fn copied(checked: &Checked<'_>, surroundings: Surroundings<'_>) -> Migration {
         what: "SKILL.md".to_owned(),
         why: "it is a GAIA skill already and is copied unchanged".to_owned(),
     }];
-    if let Some(name) = surroundings.name.filter(|name| *name != slug(own)) {
-        review.push(ReviewItem {
-            what: "name".to_owned(),
-            why: format!("another skill is called `{}`: its folder is `{name}`", slug(own)),
-        });
-    }
+    review.extend(other_folder(&slug(own), surroundings.name));
     Migration {
         files: vec![("SKILL.md".to_owned(), checked.document.text.to_owned())],
         copied: others(surroundings.listing, &["SKILL.md"]),
@@ -196,6 +224,17 @@ fn copied(checked: &Checked<'_>, surroundings: Surroundings<'_>) -> Migration {
         name: surroundings.name.map_or_else(|| slug(own), str::to_owned),
         renamed: Vec::new(),
     }
+}
+
+/// Reports a folder that does not have the name of the skill in it.
+fn other_folder(own: &str, folder: Option<&str>) -> Option<ReviewItem> {
+    let folder = folder.filter(|folder| *folder != own)?;
+    Some(ReviewItem {
+        what: "name".to_owned(),
+        why: format!(
+            "another skill is called `{own}`: the folder of this one is `{folder}`, so rename it"
+        ),
+    })
 }
 
 /// A skill of another dialect, with what is lost among the items to review.
@@ -230,6 +269,7 @@ fn converted(
     written.push(&file.file_name);
     let copied = others(surroundings.listing, &written);
     let own = conversion.name.map_or_else(|| "skill".to_owned(), |name| slug(&name));
+    review.extend(other_folder(&own, surroundings.name));
     let name = surroundings.name.map_or(own, str::to_owned);
     Ok(Migration { files: conversion.files, copied, review, name, renamed: Vec::new() })
 }

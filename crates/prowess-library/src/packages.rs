@@ -14,10 +14,13 @@ mod change;
 mod held;
 mod import;
 mod inventory;
+mod lock_conflict;
 mod outdated;
 mod placement;
 mod removal;
+mod scope;
 mod verification;
+mod visibility;
 
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -40,11 +43,14 @@ pub use change::{
 };
 pub use held::{HeldSignature, HeldSkill, SignerStanding};
 pub use import::{ImportedFile, ImportedSkills, SkippedImport};
-pub use inventory::{Inventory, MissingSkill, SkillState, agent_by_id};
+pub use inventory::{Inventory, MissingSkill, SkillState, agent_by_id, client_by_id};
+pub use lock_conflict::{ResolvedLock, SidePreference, unchosen_side};
 pub use outdated::{OutdatedReport, OutdatedSkill};
 pub use placement::{AgentTargets, PlacementReport};
 pub use removal::{PreparedRemoval, RemovalReason, RemovalReport, RemovedSkill};
+pub use scope::{ScopeChoice, ScopeReason};
 pub use verification::{Revocations, VerifyReport};
+pub use visibility::{OfferedSkills, SEVERAL_SKILLS};
 
 /// The folder of a project in which its own skills and its lock file are.
 pub(crate) const PROJECT_FOLDER: &str = ".prowess";
@@ -52,6 +58,8 @@ pub(crate) const PROJECT_FOLDER: &str = ".prowess";
 pub(crate) const TRUST_FILE: &str = "trust.json";
 /// The folder with the user's own keys, in the user's data folder.
 const KEY_FOLDER: &str = "keys";
+
+pub(crate) use scope::project_around;
 
 /// Where skills come from.
 #[derive(Clone, Copy)]

@@ -16,6 +16,7 @@ use crate::request::RunRequest;
 use crate::scope::{PathPattern, Program};
 use crate::spec::SandboxSpec;
 use crate::trust::{Origin, Tier, Trust};
+use crate::utilities;
 
 /// Decides about a request.
 pub fn decide(
@@ -48,8 +49,9 @@ pub fn decide_with_effects(
     let (_, skill_grants, _) =
         split_by_effect(of_skill.clone(), narrow(&of_skill, tier, request), effect_of);
     let spec = SandboxSpec::of(&narrowed, tier, request.timeout_secs);
+    let utilities = utilities::are_for(request.kind, request.program.as_deref());
     let case = Box::new(Case {
-        spec: SandboxSpec { utilities: request.utilities, ..spec },
+        spec: SandboxSpec { utilities, ..spec },
         skill_grants,
         grants: narrowed,
         unavailable,

@@ -49,6 +49,20 @@ pub struct Line {
     pub kind: LineKind,
     /// The text.
     pub text: String,
+    /// The same in fewer words, for a question that shows every grant once.
+    pub short: Option<String>,
+}
+
+impl Line {
+    /// Creates a line.
+    pub fn new(kind: LineKind, text: String) -> Self {
+        Self { kind, text, short: None }
+    }
+
+    /// The text in as few words as there are.
+    pub fn short_text(&self) -> &str {
+        self.short.as_deref().unwrap_or(&self.text)
+    }
 }
 
 impl fmt::Display for Line {
@@ -108,7 +122,7 @@ pub fn explain_with_effects(
 }
 
 fn line(kind: LineKind, text: String) -> Line {
-    Line { kind, text }
+    Line::new(kind, text)
 }
 
 fn verdict(decision: &Decision) -> String {
@@ -172,11 +186,11 @@ fn grouped(case: &Case, effect_of: &dyn Fn(&Grant) -> GrantEffect) -> Vec<Line> 
         known.push(words.to_string());
         let not_opened = match effect_of(grant) {
             GrantEffect::AsGranted => {
-                Group::add(&mut groups, words, because(grant, case));
+                Group::add(&mut groups, words, grant, case);
                 continue;
             }
             GrantEffect::Partly(why) | GrantEffect::ReadOnly(why) => {
-                Group::add(&mut groups, words, because(grant, case));
+                Group::add(&mut groups, words, grant, case);
                 line(LineKind::MayNot, why)
             }
             GrantEffect::Never(why) => {
@@ -189,8 +203,7 @@ fn grouped(case: &Case, effect_of: &dyn Fn(&Grant) -> GrantEffect) -> Vec<Line> 
             closed.push(not_opened);
         }
     }
-    let mut may: Vec<Line> =
-        groups.iter().map(|group| line(LineKind::May, group.to_string())).collect();
+    let mut may: Vec<Line> = groups.iter().map(Group::line).collect();
     may.extend(closed);
     may.extend(case.unavailable.iter().map(|grant| line(LineKind::MayNot, grant.to_string())));
     may
@@ -201,10 +214,29 @@ struct Group {
     start: String,
     objects: Vec<String>,
     because: String,
+    /// Whether the author's permission says the same as the words.
+    is_declared: bool,
 }
 
 impl Group {
-    fn add(groups: &mut Vec<Group>, words: Words, because: String) {
+    fn line(&self) -> Line {
+        let text = format!("{}, {}", self.words(), self.because);
+        let short = self.is_declared.then(|| format!("{}, as it declares", self.words()));
+        Line { short, ..line(LineKind::May, text) }
+    }
+
+    fn words(&self) -> String {
+        let objects = match self.objects.as_slice() {
+            [before @ .., last] if !before.is_empty() => {
+                format!("{} and {last}", before.join(", "))
+            }
+            objects => objects.concat(),
+        };
+        format!("{}{objects}", self.start)
+    }
+
+    fn add(groups: &mut Vec<Group>, words: Words, grant: &Grant, case: &Case) {
+        let because = because(grant, case);
         let is_same = |group: &&mut Group| {
             words.object.is_some()
                 && !group.objects.is_empty()
@@ -216,20 +248,10 @@ impl Group {
                 start: words.start,
                 objects: words.object.into_iter().collect(),
                 because,
+                is_declared: matches!(grant.source(), GrantSource::Declared(_))
+                    && !was_everything(grant),
             }),
         }
-    }
-}
-
-impl fmt::Display for Group {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let objects = match self.objects.as_slice() {
-            [before @ .., last] if !before.is_empty() => {
-                format!("{} and {last}", before.join(", "))
-            }
-            objects => objects.concat(),
-        };
-        write!(f, "{}{objects}, {}", self.start, self.because)
     }
 }
 

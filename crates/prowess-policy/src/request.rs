@@ -5,7 +5,6 @@ use prowess_format::skill::{Skill, Tool, ToolKind};
 use crate::approval::{Digest, FileHashes, ProgramPin};
 use crate::grants::program_of;
 use crate::trust::Tier;
-use crate::utilities;
 
 /// The folder of a skill and the working directory of its tools, both as canonical paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +22,6 @@ pub struct RunRequest {
     pub(crate) tool: String,
     pub(crate) kind: ToolKind,
     pub(crate) program: Option<String>,
-    pub(crate) utilities: bool,
     pub(crate) digest: Digest,
     pub(crate) pins: Vec<ProgramPin>,
     pub(crate) skill_pins: Vec<ProgramPin>,
@@ -83,7 +81,6 @@ impl RunRequest {
             skill: name.to_owned(),
             tool: tool.name.value.clone(),
             kind: tool.kind,
-            utilities: utilities::are_given_to(tool),
             program: program_of(tool),
             digest,
             pins,

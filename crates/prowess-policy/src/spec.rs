@@ -225,6 +225,14 @@ impl SandboxSpec {
         })
     }
 
+    /// Whether it depends on the working directory or on the home, which may be one.
+    pub fn depends_on_place(&self) -> bool {
+        self.read.iter().chain(&self.write).any(|scope| match scope {
+            FileScope::Everything => false,
+            FileScope::Pattern(pattern) => pattern.root() != PathRoot::Absolute,
+        })
+    }
+
     /// Whether the run may do this. Used by the runtime's own tools (attack sandbox-H10) and by
     /// property tests.
     pub fn allows(&self, action: &Action) -> bool {
@@ -294,9 +302,10 @@ impl Variables {
 
 /// Whether a name matches a component of [`Protected::AnyDepth`].
 pub fn is_named(name: &str, wanted: &str) -> bool {
-    match wanted.strip_prefix('*') {
-        Some(end) => name.ends_with(end),
-        None => name == wanted,
+    match (wanted.strip_prefix('*'), wanted.strip_suffix('*')) {
+        (Some(end), _) => name.ends_with(end),
+        (None, Some(start)) => name.len() > start.len() && name.starts_with(start),
+        (None, None) => name == wanted,
     }
 }
 

@@ -139,7 +139,7 @@ pub fn are_given_to(tool: &Tool) -> bool {
     are_for(tool.kind, program_of(tool).as_deref())
 }
 
-fn are_for(kind: ToolKind, program: Option<&str>) -> bool {
+pub(crate) fn are_for(kind: ToolKind, program: Option<&str>) -> bool {
     let of_command = || match program.map(Program::of_command) {
         Some(Ok(Program::Own(_))) => true,
         Some(Ok(Program::Named(name))) => SHELLS.contains(&name.as_str()),

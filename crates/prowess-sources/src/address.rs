@@ -1,4 +1,4 @@
-//! One archive, or one `SKILL.md`, at an address that the user gave.
+//! Downloads of one archive, or one `SKILL.md`, from an address given by the user.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -12,15 +12,15 @@ use prowess_store::source::{
 use crate::archives::Archives;
 use crate::web::{Ask, ChosenBy, Web, not_found, parse, shown, unreachable};
 
-/// For a whole archive.
+/// Time limit for downloading an archive.
 pub(super) const DOWNLOAD: Duration = Duration::from_mins(5);
 
-/// Fetches single files.
+/// A source that downloads single files.
 pub(crate) struct Addresses {
     web: Arc<Web>,
     limits: PackageLimits,
     archives: Archives,
-    /// The last file: it is offered first and fetched right after that.
+    /// The last file that was downloaded: an offer is usually fetched right after it was listed.
     last: Mutex<Option<(String, Vec<u8>)>>,
 }
 
@@ -71,10 +71,10 @@ impl Addresses {
         match reply.status {
             200 => Ok(reply.body),
             404 | 410 => Err(not_found(format!("there is nothing at `{}`", shown(&url)))
-                .advice("look at the spelling")),
+                .advice("check the spelling")),
             401 | 403 => Err(SourceError::new(
                 SourceErrorKind::Denied,
-                format!("`{}` is not for everybody (status {})", shown(&url), reply.status),
+                format!("access to `{}` was denied (status {})", shown(&url), reply.status),
             )
             .advice("download it yourself, and install the file")),
             status => Err(unreachable(format!("`{}` answered with status {status}", shown(&url)))
@@ -83,7 +83,7 @@ impl Addresses {
     }
 }
 
-/// Compares bytes with the digest that was promised: `sha256:` and 64 hexadecimal digits (attack registry-C1).
+/// Verifies that bytes have the promised digest, `sha256:` and 64 hexadecimal digits (attack registry-C1).
 pub(super) fn compared(place: &str, bytes: &[u8], promised: &str) -> Result<(), SourceError> {
     let found = format!("sha256:{}", Sha256Digest::of(bytes));
     if found == promised {
@@ -92,9 +92,9 @@ pub(super) fn compared(place: &str, bytes: &[u8], promised: &str) -> Result<(), 
     Err(SourceError::new(
         SourceErrorKind::Mismatch,
         format!(
-            "`{place}` has other bytes than were promised: {found} instead of {}",
+            "`{place}` does not match its digest: got {found}, expected {}",
             super::short(promised)
         ),
     )
-    .advice("do not install it; tell whoever publishes it"))
+    .advice("do not install it; report it to the publisher"))
 }

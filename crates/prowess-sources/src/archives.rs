@@ -1,8 +1,8 @@
-//! Archives that were fetched before, by their content: what is locked can be installed again without a network.
+//! Cache of downloaded archives, addressed by content, so that locked skills can be installed again without a network.
 //!
-//! A folder that can be deleted at any time. An archive is found by its digest and hashed again whenever it is used, so
-//! whatever happens to the folder, nothing else than what was asked for comes out of it. Skills without an archive, as those
-//! of repositories, are packed; a small file beside them says which place they are from.
+//! The folder can be deleted at any time. An archive is found by its digest and hashed again on every use, so a damaged
+//! cache never yields other files than those requested. Skills without an archive, such as those of git repositories,
+//! are packed; a small file next to them records their origin.
 
 use std::io::{Cursor, Read as _};
 use std::path::{Path, PathBuf};
@@ -15,16 +15,16 @@ use prowess_package::pack::pack;
 use prowess_package::tree::Tree;
 use prowess_package::unpack::{UnpackOptions, unpack_to_memory};
 
-/// The folder below the cache.
+/// The name of the folder below the cache folder.
 const FOLDER: &str = "archives";
-/// More than this is not kept: what was not used for longest goes first.
+/// Maximum size of the cache. The least recently used files are evicted first.
 const MOST_BYTES: u64 = 256 << 20;
-/// What a file takes at least, so that small ones are bounded too.
+/// The size that a small file counts as, so that the number of files is bounded too.
 const LEAST_BYTES: u64 = 4096;
-/// The first line of a file that says what a place has. Another one is of another version, and is not read.
+/// The first line of a file that maps an origin to an archive. Files of other versions are ignored.
 const HEADER: &str = "prowess place 1";
 
-/// The folder.
+/// The cache folder.
 #[derive(Debug, Clone)]
 pub(crate) struct Archives {
     folder: Option<PathBuf>,
@@ -37,13 +37,13 @@ impl Archives {
         Self { folder, most_bytes: MOST_BYTES }
     }
 
-    /// The archive with a digest, `sha256:` and hexadecimal digits.
+    /// Returns the archive with this digest, `sha256:` and hexadecimal digits.
     pub(crate) fn get(&self, sha256: &str, limits: &PackageLimits) -> Option<Vec<u8>> {
         let digest = digest(sha256)?;
         let path = self.folder.as_ref()?.join(digest.to_string());
         let bytes = read(&path, limits.archive_bytes)?;
         if Sha256Digest::of(&bytes) != digest {
-            // Cut short or changed: of no use to anybody.
+            // Truncated or modified: useless.
             let _ = std::fs::remove_file(&path);
             return None;
         }
@@ -51,16 +51,16 @@ impl Archives {
         Some(bytes)
     }
 
-    /// Keeps an archive. That it can't be kept is no reason to fail.
+    /// Stores an archive. A failure to store it is ignored.
     pub(crate) fn keep(&self, bytes: &[u8]) {
         let name = Sha256Digest::of(bytes).to_string();
-        // What is there under this name has these bytes, or is thrown away by whoever asks for it.
+        // A file with this name has these bytes, or its next reader deletes it.
         if !self.folder.as_ref().is_some_and(|folder| folder.join(&name).is_file()) {
             self.write(&name, bytes);
         }
     }
 
-    /// The files that came from a place, such as a folder of a commit.
+    /// Returns the files of an origin, such as a folder of a commit.
     pub(crate) fn tree(&self, place: &str, limits: &PackageLimits) -> Option<Tree> {
         let path = self.folder.as_ref()?.join(file_of(place));
         let text = String::from_utf8(read(&path, LEAST_BYTES)?).ok()?;
@@ -69,7 +69,7 @@ impl Archives {
             return None;
         }
         let sha256 = lines.next()?;
-        // Two places never share a file, unless somebody has renamed one.
+        // Two origins share a file only if someone renamed it.
         if lines.next()? != place {
             return None;
         }
@@ -79,7 +79,7 @@ impl Archives {
         unpack_to_memory(Cursor::new(bytes), &options).ok().map(|(_, tree)| tree)
     }
 
-    /// Keeps the files of a place.
+    /// Stores the files of an origin.
     pub(crate) fn keep_tree(&self, place: &str, tree: &Tree) {
         if self.folder.is_none() {
             return;
@@ -95,7 +95,7 @@ impl Archives {
     fn write(&self, name: &str, bytes: &[u8]) {
         let Some(folder) = &self.folder else { return };
         let path = folder.join(name);
-        // Others that read meanwhile see all of it or nothing.
+        // Atomically: concurrent readers see the whole file or none.
         let written = std::fs::create_dir_all(folder)
             .and_then(|()| atomic::write(&path, bytes, WriteOptions::CACHE));
         if written.is_ok() {
@@ -103,7 +103,7 @@ impl Archives {
         }
     }
 
-    /// Removes what was not used for longest until the rest is within the bound. The newest stays in any case.
+    /// Evicts the least recently used files until the rest is within the limit. The newest file always stays.
     fn tidy(&self, newest: &Path) {
         let Some(Ok(entries)) = self.folder.as_ref().map(std::fs::read_dir) else { return };
         let mut files: Vec<(SystemTime, u64, PathBuf)> = entries
@@ -134,9 +134,9 @@ fn file_of(place: &str) -> String {
     format!("place-{}", Sha256Digest::of(place.as_bytes()))
 }
 
-/// A regular file of at most so many bytes; everything else counts as nothing.
+/// Reads a regular file up to a size limit; anything else counts as missing.
 fn read(path: &Path, most: u64) -> Option<Vec<u8>> {
-    // A pipe would have to be waited for.
+    // Opening a pipe would block.
     let metadata = std::fs::symlink_metadata(path).ok()?;
     if !metadata.is_file() || metadata.len() > most {
         return None;
@@ -146,7 +146,7 @@ fn read(path: &Path, most: u64) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Marks a file as used just now.
+/// Marks a file as just used.
 fn used(path: &Path) {
     let file = std::fs::File::options().append(true).open(path);
     let _ = file.and_then(|file| file.set_modified(SystemTime::now()));
@@ -180,7 +180,7 @@ mod tests {
         for wrong in ["", "one", "sha256:", "sha256:../x", "sha512:00"] {
             assert_eq!(archives.get(wrong, &limits), None, "{wrong}");
         }
-        // Changed behind our back: nothing comes out, and it is not kept.
+        // Modified after it was stored: nothing is returned, and the file is deleted.
         let path = folder.path().join(FOLDER).join(Sha256Digest::of(b"one").to_string());
         std::fs::write(&path, "two").expect("a file");
         assert_eq!(archives.get(&wanted, &limits), None);
@@ -202,7 +202,7 @@ mod tests {
         archives.keep_tree("git x 1", &tree);
         assert_eq!(archives.tree("git x 1", &PackageLimits::PACKAGE), Some(tree));
         assert_eq!(archives.tree("git x 2", &PackageLimits::PACKAGE), None);
-        // Somebody gives it the name of another place.
+        // The file is renamed to another origin's name.
         let named = |place: &str| folder.path().join(FOLDER).join(file_of(place));
         std::fs::rename(named("git x 1"), named("git x 2")).expect("it is there");
         assert_eq!(archives.tree("git x 2", &PackageLimits::PACKAGE), None);
@@ -219,7 +219,7 @@ mod tests {
             let file = std::fs::File::options().append(true).open(path).expect("a file");
             file.set_modified(day(number as u64)).expect("a time");
         }
-        // Used again, it is the newest.
+        // It was just used, so it is the newest.
         assert!(archives.get(&sha256(b"one"), &PackageLimits::PACKAGE).is_some());
         archives.keep(b"ten");
         let kept = |bytes: &[u8]| archives.get(&sha256(bytes), &PackageLimits::PACKAGE).is_some();

@@ -1,8 +1,8 @@
-//! Where skills come from: this machine, repositories, domains, registries.
+//! Sources of skills: this machine, git repositories, domains, registries.
 //!
-//! [`Sources`] is the door. It implements the store's [`Source`] for every kind of reference, and its [`Catalogue`] for the
-//! registries. Nothing that was fetched is ever run, everything has a bound, and every digest that a place promises is
-//! compared here.
+//! [`Sources`] is the entry point. It implements the store's [`Source`] for every kind of reference, and its
+//! [`Catalogue`] for registries. Nothing that was fetched is ever executed, everything has a limit, and every digest
+//! that a source promises is verified here.
 
 mod address;
 mod archives;
@@ -39,58 +39,58 @@ pub use self::registry::{
 };
 pub use self::well_known::{Missed, TRAWL_TIME, Trawl, Trawled};
 
-/// What sources need to know.
+/// Configuration of [`Sources`].
 pub struct SourceOptions {
-    /// The variables of the process: proxies, tokens, and all that git looks at.
+    /// The environment variables of the process: proxies, tokens, and the ones that git reads.
     pub variables: Vec<(String, String)>,
-    /// What relative paths are relative to.
+    /// The base of relative paths.
     pub current_folder: PathBuf,
-    /// How much a skill may be.
+    /// Size limits of a skill.
     pub limits: PackageLimits,
-    /// How much a repository may be.
+    /// Size limits of a git repository.
     pub git: GitBounds,
-    /// Which registries there are.
+    /// The configured registries.
     pub registries: Registries,
-    /// Where indexes of registries and archives are kept; without it they are fetched each time.
+    /// The folder for cached indexes and archives; without it they are fetched each time.
     pub cache_folder: Option<PathBuf>,
-    /// Whether nothing may be asked over the network.
+    /// Whether network access is forbidden.
     pub offline: bool,
     /// Whether git may ask the user for a password.
     pub prompts: Prompts,
-    /// Who is told how far a long fetch is.
+    /// Receives the progress of long fetches.
     pub progress: Progress,
-    /// How a pause is made that a server asks for.
+    /// Waits when a server asks for a pause.
     pub pause: Pause,
-    /// Now. An index of a registry may say until when it can be believed.
+    /// The current time, for the expiry of registry indexes.
     pub now: SystemTime,
 }
 
-/// Whether somebody sits in front of the terminal.
+/// Whether git may prompt on the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Prompts {
-    /// Git and ssh may ask for names and passwords.
+    /// Git and ssh may ask for user names and passwords.
     Allowed,
-    /// Whoever would ask fails instead.
+    /// A prompt is an error.
     Never,
 }
 
-/// Waits for so long.
+/// Waits for a duration.
 pub type Pause = Arc<dyn Fn(Duration) + Send + Sync>;
 
-/// Hears a line, or nothing when a fetch is over.
+/// Receives a line of progress, or `None` at the end of a fetch.
 type Listener = dyn Fn(Option<&str>) + Send + Sync;
 
-/// Who is told how far a long fetch is.
+/// A receiver of progress messages.
 #[derive(Clone)]
 pub struct Progress(Arc<Listener>);
 
 impl Progress {
-    /// Tells this function, a line at a time, and nothing when that fetch is over.
+    /// Calls this function with each line, and with `None` at the end of each fetch.
     pub fn new(tell: impl Fn(Option<&str>) + Send + Sync + 'static) -> Self {
         Self(Arc::new(tell))
     }
 
-    /// Tells nobody.
+    /// Discards all messages.
     pub fn silent() -> Self {
         Self::new(|_| ())
     }
@@ -112,7 +112,7 @@ impl fmt::Debug for Progress {
     }
 }
 
-/// All sources.
+/// All sources of skills.
 pub struct Sources {
     local: Local,
     git: Git,
@@ -122,7 +122,7 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Gets ready. Nothing is asked yet.
+    /// Creates the sources without any network access.
     pub fn new(options: SourceOptions) -> Self {
         let home = variable(&options.variables, "HOME").map(PathBuf::from);
         let progress = options.progress.clone();
@@ -154,18 +154,18 @@ impl Sources {
         }
     }
 
-    /// Removes what is only here while these sources are, for a process that is about to end by a signal.
+    /// Returns a function that removes temporary files, for a process that is about to be terminated by a signal.
     pub fn tidy_up(&self) -> impl Fn() + Send + use<> {
         let scratches = self.git.scratches.clone();
         move || scratches.remove_all()
     }
 
-    /// Asks many domains at once for the skill that each may publish (SKL-WK-1), each for at most so long.
+    /// Asks many domains concurrently for the skill that each may publish (SKL-WK-1), with a time limit per domain.
     pub fn trawl(&self, domains: &[String], limit: Duration) -> Trawl {
         self.well_known.trawl(domains, limit)
     }
 
-    /// Skills of the usual registry that have to do with some words.
+    /// Searches the default registry.
     pub fn search(&self, words: &str, most: usize) -> Result<Vec<SearchHit>, SourceError> {
         self.registries.search(words, most)
     }
@@ -225,7 +225,7 @@ impl Source for Sources {
     }
 }
 
-/// A text of somebody else's, fit for a message.
+/// Shortens and escapes untrusted text for a message.
 pub(crate) fn short(text: &str) -> String {
     visible(&shorten(text, 160)).into_owned()
 }

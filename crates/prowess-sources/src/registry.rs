@@ -1,4 +1,4 @@
-//! Registries: what they have, and its files. `docs/design/registry-protocol.md` is the interface.
+//! Client for registries: their indexes and archives. `docs/design/registry-protocol.md` specifies the protocol.
 
 mod cache;
 mod clawhub;
@@ -34,14 +34,14 @@ use prowess_settings::{KeySource, read_key_file, variable};
 pub use self::settings::{REGISTRY_VARIABLE, Registries, Registry, RegistryKind, TOKEN_VARIABLE};
 pub use prowess_registry_protocol::SearchHit;
 
-/// For everything but archives.
+/// Time limit for everything but archives.
 const ANSWER: Duration = Duration::from_secs(30);
-/// The longest index of one skill.
+/// Maximum size of a skill's index.
 const MOST_INDEX_BYTES: u64 = 16 << 20;
-/// The longest of the other answers.
+/// Maximum size of other responses.
 const MOST_ANSWER_BYTES: u64 = 1 << 20;
 
-/// Asks registries.
+/// A client for all configured registries.
 pub(crate) struct RegistryClient {
     web: Arc<Web>,
     limits: PackageLimits,
@@ -51,7 +51,7 @@ pub(crate) struct RegistryClient {
     cache: Cache,
     archives: Archives,
     now: SystemTime,
-    /// Indexes of this run: within one they do not change.
+    /// Indexes read by this process: they are fetched once.
     known: Mutex<HashMap<Package, Arc<[IndexLine]>>>,
 }
 
@@ -70,7 +70,7 @@ impl RegistryClient {
         Self { web, limits, offline, variables, registries, cache, archives, now, known }
     }
 
-    /// Which skill of which registry a name means (attacks registry-A7, registry-A9).
+    /// Resolves a name to a skill of a registry (attacks registry-A7, registry-A9).
     pub(crate) fn package(&self, named: &NamedReference) -> Result<Package, SourceError> {
         let registry = self.registries.of_namespace(named.namespace.as_ref())?;
         if let Some(namespace) = &named.namespace {
@@ -85,11 +85,10 @@ impl RegistryClient {
         let reply = self.ask(registry, &["skills", named.name.as_str()], &[])?;
         match reply.status {
             200 => {
-                let info = protocol::SkillInfo::read(&reply.body).ok_or_else(|| {
-                    nonsense(registry, "it does not say to which namespace the skill belongs")
-                })?;
+                let info = protocol::SkillInfo::read(&reply.body)
+                    .ok_or_else(|| nonsense(registry, "the namespace of the skill is missing"))?;
                 let namespace = info.namespace;
-                // A registry that has a name of a private namespace does not get to decide who is meant.
+                // Only the registry that owns a private namespace may resolve names to it.
                 let owner = self.registries.of_namespace(Some(&namespace))?;
                 if owner.url != registry.url {
                     return Err(unusable(format!(
@@ -105,16 +104,20 @@ impl RegistryClient {
                 let listed: Vec<String> = choices.iter().map(|one| format!("`{one}`")).collect();
                 Err(SourceError::new(
                     SourceErrorKind::Ambiguous,
-                    format!("`{}` is published by several: {}", named.name, listed.join(", ")),
+                    format!(
+                        "several namespaces have a skill `{}`: {}",
+                        named.name,
+                        listed.join(", ")
+                    ),
                 )
-                .advice("write the one that is meant with its namespace"))
+                .advice("add the namespace of the one you mean"))
             }
             404 | 410 => Err(unknown(registry, named.name.as_str())),
             _ => Err(refused(registry, &reply)),
         }
     }
 
-    /// Every release that somebody may have.
+    /// All releases that may be installed.
     pub(crate) fn releases(&self, package: &Package) -> Result<Vec<Release>, SourceError> {
         let (namespace, _) = parts(package)?;
         let lines = self.lines(package)?;
@@ -123,7 +126,7 @@ impl RegistryClient {
             let mut release = Release::new(line.version.clone());
             release.yanked = line.yanked;
             release.published = line.published;
-            // GAIA §4.3; a registry that says nothing has looked at nothing.
+            // GAIA §4.3; a missing tier means that the registry has not reviewed it.
             release.experimental = !matches!(line.tier.as_deref(), Some("community" | "verified"));
             for (name, range) in &line.dependencies {
                 let wrong = |why: &dyn std::fmt::Display| {
@@ -131,8 +134,8 @@ impl RegistryClient {
                 };
                 let named: NamedReference = name.parse().map_err(|error| wrong(&error))?;
                 let namespace = named.namespace.clone().unwrap_or_else(|| namespace.clone());
-                // A dependency in a namespace of another registry is that registry's, and all others are from where
-                // the skill itself is from (attack registry-A9).
+                // A dependency in a namespace that another registry owns comes from that registry; all others come from
+                // the same registry as the skill (attack registry-A9).
                 let owner = self.registries.of_address(package.source(), Some(&namespace));
                 let source = match owner {
                     Ok(registry) => registry.url,
@@ -147,7 +150,7 @@ impl RegistryClient {
         Ok(releases)
     }
 
-    /// The place of one release.
+    /// The offer of one release.
     pub(crate) fn offer(&self, package: &Package, version: &Version) -> Result<Offer, SourceError> {
         let (namespace, name) = parts(package)?;
         let lines = self.lines(package)?;
@@ -165,7 +168,7 @@ impl RegistryClient {
         })
     }
 
-    /// The highest version that a name with a range means by itself, for those who only want to look.
+    /// The highest version that a name with a range matches, for commands that only display it.
     pub(crate) fn offers(&self, named: &NamedReference) -> Result<Offers, SourceError> {
         let package = self.package(named)?;
         let range = match &named.range {
@@ -187,14 +190,14 @@ impl RegistryClient {
             versions.sort_by(|one, other| other.cmp(one));
             let versions: Vec<String> =
                 versions.into_iter().take(5).map(ToString::to_string).collect();
-            return Err(not_found(format!("no version of `{package}` is `{range}`"))
+            return Err(not_found(format!("no version of `{package}` matches `{range}`"))
                 .advice(format!("the highest are {}", versions.join(", "))));
         };
         let offer = self.offer(&package, &release.version)?;
         Ok(Offers { skills: vec![offer], notes: Vec::new() })
     }
 
-    /// The files of a release, exactly those that were recorded.
+    /// Downloads a release and verifies that it is the recorded one.
     pub(crate) fn fetch(
         &self,
         name: &str,
@@ -221,13 +224,14 @@ impl RegistryClient {
             let package = Package::new(registry.url.as_str(), format!("{namespace}/{name}"));
             let lines = self.lines(&package)?;
             let chosen = line(&package, &lines, version)?;
-            // Attack registry-C22: nobody new gets it, and who has locked it is told.
+            // Attack registry-C22: a yanked version is not offered for new installations, and a lock file that has it
+            // gets a warning.
             if chosen.yanked {
                 notes.push(format!(
                     "`{package}` {version} was yanked by its publisher: update to another version"
                 ));
             }
-            // Attack registry-C21: a version is published once.
+            // Attack registry-C21: the files of a version never change.
             if format!("sha256:{}", chosen.sha256) != sha256 {
                 return Err(other_bytes(&registry, &package, &version.to_string()));
             }
@@ -247,7 +251,7 @@ impl RegistryClient {
         Ok(FetchedFiles { tree, notes })
     }
 
-    /// Why a version may not be had any more, if that is so.
+    /// The reason why a version was revoked, if it was.
     pub(crate) fn revoked(
         &self,
         name: &SkillName,
@@ -256,7 +260,7 @@ impl RegistryClient {
         version: &Version,
     ) -> Result<Option<String>, SourceError> {
         let registry = self.registries.of_address(url, Some(namespace))?;
-        // ClawHub tells of the newest version only.
+        // ClawHub lists the newest version only.
         if registry.kind == RegistryKind::ClawHub {
             return Ok(None);
         }
@@ -266,7 +270,7 @@ impl RegistryClient {
         Ok(line.and_then(|line| line.revoked.clone()))
     }
 
-    /// Skills of the usual registry that have to do with some words.
+    /// Searches the default registry.
     pub(crate) fn search(&self, words: &str, most: usize) -> Result<Vec<SearchHit>, SourceError> {
         let registry = self.registries.of_namespace(None)?;
         if registry.kind == RegistryKind::ClawHub {
@@ -278,12 +282,12 @@ impl RegistryClient {
             return Err(refused(registry, &reply));
         }
         let mut hits = SearchHit::read_all(&reply.body)
-            .ok_or_else(|| nonsense(registry, "its answer is no list"))?;
+            .ok_or_else(|| nonsense(registry, "its response is not a list"))?;
         hits.truncate(most);
         Ok(hits)
     }
 
-    /// All versions of a skill, from the registry or as it was known before.
+    /// All versions of a skill, from the registry or from the cache.
     fn lines(&self, package: &Package) -> Result<Arc<[IndexLine]>, SourceError> {
         if let Some(known) = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(package)
         {
@@ -313,16 +317,15 @@ impl RegistryClient {
         let wrong = |why: String| nonsense(registry, &format!("the index of `{package}`: {why}"));
         let cached = self.cache.read(url.as_str(), MOST_INDEX_BYTES);
         if self.offline {
-            // Whoever wants to know nothing newer takes the last one, however old it is.
+            // Offline, the cached index is used however old it is.
             let Some(cached) = cached else {
                 let mut error = offline(&registry.url);
-                error.what =
-                    format!("{}, and nothing is known of `{namespace}/{name}`", error.what);
+                error.what = format!("{}, and `{namespace}/{name}` is not cached", error.what);
                 return Err(error);
             };
             return parse(&cached.body).map_err(wrong);
         }
-        // What can't be read any more is no memory, and has to be sent again.
+        // An unreadable cached index is fetched again in full.
         let known = cached.and_then(|cached| Some((parse(&cached.body).ok()?, cached.etag)));
         let etag = known.as_ref().and_then(|(_, etag)| etag.as_deref());
         let reply = self.get(registry, &url, MOST_INDEX_BYTES, ANSWER, etag)?;
@@ -334,7 +337,7 @@ impl RegistryClient {
                     history::compare(before, &index).map_err(doubted)?;
                 }
                 history::fresh(index.head.as_ref(), self.now).map_err(doubted)?;
-                // Only what is believed is remembered.
+                // Only accepted indexes are cached.
                 self.cache.write(url.as_str(), reply.etag.as_deref(), &reply.body);
                 Ok(index)
             }
@@ -386,7 +389,7 @@ impl RegistryClient {
             etag,
             token: token.as_ref().map(Secret::reveal_value),
         });
-        // A server may repeat in an error what it was sent.
+        // A server may echo the token in an error.
         let replacer = Replacer::redacting(token.as_slice());
         match reply {
             Ok(mut reply) => {
@@ -413,7 +416,7 @@ impl RegistryClient {
                 None if !is_needed => return Ok(None),
                 None => {
                     return Err(denied(format!(
-                        "the registry `{}` wants a token, and `{name}` is not set",
+                        "the registry `{}` needs a token, but `{name}` is not set",
                         registry.name
                     ))
                     .advice(format!("set `{name}`")));
@@ -427,7 +430,7 @@ impl RegistryClient {
         };
         if value.chars().any(|character| !('!'..='~').contains(&character)) {
             return Err(denied(format!(
-                "the token of `{}` holds characters that no token has",
+                "the token of `{}` contains invalid characters",
                 registry.name
             ))
             .advice("copy it again, without line breaks or quotes"));
@@ -436,7 +439,7 @@ impl RegistryClient {
     }
 }
 
-/// One version of an index, unless nobody may have it any more.
+/// One version of an index, unless it was revoked.
 fn line<'l>(
     package: &Package,
     lines: &'l [IndexLine],
@@ -446,7 +449,7 @@ fn line<'l>(
         not_found(format!("{} has no version {version} of `{package}`", package.source()))
     })?;
     match &line.revoked {
-        // Attack registry-C22: what was found to be harmful is not installed, whatever a lock says.
+        // Attack registry-C22: a version that was found to be harmful is not installed, even if it is locked.
         Some(why) => Err(SourceError::new(
             SourceErrorKind::Revoked,
             format!("`{package}` {version} was revoked by {}: {why}", package.source()),
@@ -456,7 +459,7 @@ fn line<'l>(
     }
 }
 
-/// An index that is not believed (attack registry-C17).
+/// The error for a rejected index (attack registry-C17).
 fn doubted(registry: &Registry, package: &Package, doubt: Doubt) -> SourceError {
     let (what, hint) = match doubt {
         Doubt::OtherBytes(version) => return other_bytes(registry, package, &version),
@@ -469,7 +472,7 @@ fn doubted(registry: &Registry, package: &Package, doubt: Doubt) -> SourceError 
              back on purpose, delete `registry-index` in the cache folder",
         ),
         Doubt::Expired(why) => (
-            format!("{} answers with an old index of `{package}`: {why}", registry.url),
+            format!("{} answers with an outdated index of `{package}`: {why}", registry.url),
             "somebody may be hiding newer versions; check the clock of this machine, try again later, or use what is known \
              without a network",
         ),
@@ -477,26 +480,26 @@ fn doubted(registry: &Registry, package: &Package, doubt: Doubt) -> SourceError 
     SourceError::new(SourceErrorKind::Mismatch, what).advice(hint)
 }
 
-/// A version that is not what it was (attack registry-C21).
+/// The error for a version whose files have changed (attack registry-C21).
 fn other_bytes(registry: &Registry, package: &Package, version: &str) -> SourceError {
     SourceError::new(
         SourceErrorKind::Mismatch,
-        format!("{} has other bytes for `{package}` {version} than before", registry.url),
+        format!("{} has different files for `{package}` {version} than before", registry.url),
     )
-    .advice("a version never changes; do not install it, and ask whoever runs the registry")
+    .advice("a version never changes; do not install it, and ask the operator of the registry")
 }
 
 fn unknown(registry: &Registry, name: &str) -> SourceError {
     not_found(format!("{} has no skill `{}`", registry.url, visible(name)))
-        .advice("look at the spelling; a private one needs a token")
+        .advice("check the spelling; a private skill needs a token")
 }
 
-/// The address of a route. Each part is encoded by itself, so that nothing in a name is read as more than a name
-/// (NEG-5, attack registry-D11).
+/// The URL of a route. Each path segment is percent-encoded, so that a name can't change the route (NEG-5, attack
+/// registry-D11).
 fn address(registry: &Registry, path: &[&str], query: &[(&str, &str)]) -> Result<Url, SourceError> {
     let mut url = super::web::parse(&registry.url)?;
     url.path_segments_mut()
-        .map_err(|()| unusable(format!("`{}` is no address of a registry", registry.url)))?
+        .map_err(|()| unusable(format!("`{}` is not a valid registry URL", registry.url)))?
         .pop_if_empty()
         .extend(["api", "v1"])
         .extend(path);
@@ -506,17 +509,17 @@ fn address(registry: &Registry, path: &[&str], query: &[(&str, &str)]) -> Result
     Ok(url)
 }
 
-/// `namespace/name`.
+/// The namespace and the name of a package.
 fn parts(package: &Package) -> Result<(SkillName, SkillName), SourceError> {
     let both = package.name().split_once('/');
     let both =
         both.and_then(|(namespace, name)| Some((namespace.parse().ok()?, name.parse().ok()?)));
-    both.ok_or_else(|| unusable(format!("`{package}` is no skill of a registry")))
+    both.ok_or_else(|| unusable(format!("`{package}` is not a skill of a registry")))
 }
 
 fn nonsense(registry: &Registry, what: &str) -> SourceError {
-    unusable(format!("{} answered with something else than a registry does: {what}", registry.url))
-        .advice("look at the address of the registry")
+    unusable(format!("{} sent an invalid response: {what}", registry.url))
+        .advice("check the URL of the registry")
 }
 
 fn refused(registry: &Registry, reply: &Reply) -> SourceError {
@@ -530,10 +533,10 @@ fn refused(registry: &Registry, reply: &Reply) -> SourceError {
                     format!("give `registries.{}` a `token_env` or `token_file`", registry.name)
                 }
                 KeySource::Variable { name, is_needed: false } => {
-                    format!("it wants a token: set `{name}` to one that it knows")
+                    format!("it needs a token: set `{name}` to a valid one")
                 }
-                KeySource::Variable { name, .. } => format!("look at the token in `{name}`"),
-                KeySource::File(path) => format!("look at the token in `{}`", path.display()),
+                KeySource::Variable { name, .. } => format!("check the token in `{name}`"),
+                KeySource::File(path) => format!("check the token in `{}`", path.display()),
             })
         }
         404 => not_found(what),

@@ -1,4 +1,4 @@
-//! HTTP for sources: where a request may go, how far it is sent on, and how much may come back.
+//! HTTP client for sources: allowed hosts, redirects, and size limits.
 
 use std::net::{IpAddr, ToSocketAddrs as _};
 use std::sync::OnceLock;
@@ -15,46 +15,46 @@ use url::{Host, Url};
 use crate::{Pause, Progress};
 use prowess_settings::variable;
 
-/// How often a request is sent on.
+/// Maximum number of redirects.
 const MOST_REDIRECTS: usize = 5;
-/// How often a server is asked that wants us to wait.
+/// Maximum number of attempts if a server asks us to wait.
 const MOST_ATTEMPTS: u32 = 3;
-/// A server that wants a longer pause is not waited for.
+/// Maximum pause that a server may ask for.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// Until a connection stands.
+/// Time limit for establishing a connection.
 const CONNECT: Duration = Duration::from_secs(10);
-/// The most bytes of an error that are read.
+/// Maximum size of an error response.
 const MOST_ERROR_BYTES: u64 = 64 << 10;
 
-/// One request.
+/// A request.
 #[derive(Clone, Copy)]
 pub(crate) struct Ask<'a> {
     pub(crate) url: &'a Url,
     pub(crate) accept: &'static str,
-    /// The most bytes of the answer.
+    /// Maximum size of the response.
     pub(crate) most: u64,
-    /// For everything: redirects, pauses, the body.
+    /// Time limit for the whole request: redirects, pauses and the body.
     pub(crate) limit: Duration,
     pub(crate) chosen_by: ChosenBy,
-    /// The answer that is known already.
+    /// The entity tag of the cached response.
     pub(crate) etag: Option<&'a str>,
-    /// Sent to the origin of the URL and to nobody else.
+    /// A bearer token, sent only to the origin of the URL.
     pub(crate) token: Option<&'a str>,
 }
 
-/// Who named the host. It decides which addresses may be meant (attack registry-D12).
+/// Who chose the host, which decides the allowed addresses (attack registry-D12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChosenBy {
-    /// The user, who may well mean a server in the house.
+    /// The user, who may use a server in a private network.
     User,
-    /// A list that the user has not written: only the public internet.
+    /// A list that the user did not write: public addresses only.
     List,
 }
 
-/// An answer.
+/// A response.
 pub(crate) struct Reply {
     pub(crate) status: u16,
-    /// Where it came from in the end.
+    /// The URL after redirects.
     pub(crate) url: Url,
     pub(crate) content_type: String,
     pub(crate) etag: Option<String>,
@@ -66,21 +66,21 @@ pub(crate) struct Web {
     offline: bool,
     pause: Pause,
     progress: Progress,
-    /// Whether a proxy is named that can't be used. To go past it would be to tell others what the user hides.
+    /// Whether an invalid proxy is configured. Bypassing it would reveal requests that the user wants to hide.
     has_bad_proxy: bool,
     except: Vec<String>,
     proxy: Option<String>,
     clients: Clients,
 }
 
-/// Clients, each made when it is first needed: only encrypted connections need the system's certificates.
+/// HTTP clients, created on first use: only encrypted connections need the system's certificates.
 #[derive(Default)]
 struct Clients {
-    /// To servers on this machine, without encryption.
+    /// For servers on this machine, without encryption.
     plain: OnceLock<HttpClient>,
-    /// To any address.
+    /// For any address.
     free: OnceLock<HttpClient>,
-    /// To public addresses only.
+    /// For public addresses only.
     public: OnceLock<HttpClient>,
     /// Through the proxy.
     proxied: OnceLock<HttpClient>,
@@ -94,7 +94,7 @@ impl Web {
         progress: Progress,
     ) -> Self {
         let find = |names: [&str; 4]| names.into_iter().find_map(|name| variable(variables, name));
-        // Only https goes through it: what is not encrypted never leaves this machine.
+        // The proxy is used for https only: unencrypted requests never leave this machine.
         let proxy = find(["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]);
         let proxy = proxy.map(proxy_url);
         let has_bad_proxy = matches!(proxy, Some(None));
@@ -113,13 +113,13 @@ impl Web {
         }
     }
 
-    /// Whether nobody may be asked.
+    /// Whether network access is forbidden.
     pub(crate) fn is_offline(&self) -> bool {
         self.offline
     }
 
-    /// Sends a request and waits for the whole answer. A status is the caller's to judge, except those that ask to come
-    /// back later.
+    /// Sends a request and reads the whole response. The caller interprets the status, except for those that ask to
+    /// retry later.
     pub(crate) fn get(&self, ask: &Ask<'_>) -> Result<Reply, SourceError> {
         if self.offline {
             return Err(offline(ask.url.as_str()));
@@ -140,7 +140,7 @@ impl Web {
                     None => "later".to_owned(),
                 };
                 return Err(unreachable(format!(
-                    "`{host}` is busy (status {}) and wants to be asked again {when}",
+                    "`{host}` is busy (status {}) and asks to retry {when}",
                     reply.status
                 ))
                 .advice(format!("try again {when}")));
@@ -156,33 +156,33 @@ impl Web {
         deadline: Instant,
     ) -> Result<(Reply, Option<Duration>), SourceError> {
         let mut url = ask.url.clone();
-        // The user may name a server in the house. Where that one points is not the user's choice any more, unless it is
-        // in the house as well.
+        // The user may name a private server. A redirect is the server's choice, so it may lead to a private address
+        // only if the server is private itself.
         let mut public_only = ask.chosen_by == ChosenBy::List && !is_loopback(&url);
         for _ in 0..=MOST_REDIRECTS {
             permitted(&url)?;
             let (mut reply, redirect, retry_after) = self.one(ask, &url, public_only, deadline)?;
             let Some(target) = redirect else { return Ok((reply, retry_after)) };
-            let next = url.join(&target).map_err(|_| {
-                unusable(format!("`{}` points to something that is no address", shown(&url)))
-            })?;
+            let next = url
+                .join(&target)
+                .map_err(|_| unusable(format!("`{}` redirects to an invalid URL", shown(&url))))?;
             if url.scheme() == "https" && next.scheme() != "https" {
                 return Err(unusable(format!(
-                    "`{}` points to `{}`, which is not encrypted",
+                    "`{}` redirects to `{}`, which is not encrypted",
                     shown(&url),
                     shown(&next)
                 )));
             }
-            if !public_only && !is_in_the_house(ask.url) {
+            if !public_only && !is_private_host(ask.url) {
                 public_only = true;
             }
             reply.body.clear();
             url = next;
         }
-        Err(unusable(format!("`{}` points on more than {MOST_REDIRECTS} times", shown(ask.url))))
+        Err(unusable(format!("`{}` redirects more than {MOST_REDIRECTS} times", shown(ask.url))))
     }
 
-    /// One exchange: the answer, where it points, and how long the server wants us to wait.
+    /// One request and response: the response, its redirect target, and the pause that the server asks for.
     fn one(
         &self,
         ask: &Ask<'_>,
@@ -216,7 +216,7 @@ impl Web {
         let etag = header("etag").filter(|etag| etag.len() <= 256);
         let most = if status == 200 { ask.most } else { MOST_ERROR_BYTES.min(ask.most) };
         let host = shown_host(url);
-        // A total that is a lie is never more than a wrong number on a screen.
+        // A wrong total only affects the displayed progress.
         let body = response.read(most, &mut |done, total| {
             let done = size(done);
             self.progress.tell(&match total {
@@ -227,7 +227,7 @@ impl Web {
         self.progress.over();
         let body = match body {
             Ok(body) => body,
-            // Nobody needs the rest of an error.
+            // The rest of an error response is not needed.
             Err(HttpError::TooLarge(_)) if status != 200 => Vec::new(),
             Err(HttpError::TooLarge(_)) => {
                 return Err(unusable(format!(
@@ -242,7 +242,7 @@ impl Web {
         Ok((reply, redirect, retry_after.map(Duration::from_secs)))
     }
 
-    /// The client for an address.
+    /// The client for a URL.
     fn client(&self, url: &Url, public_only: bool) -> Result<&HttpClient, SourceError> {
         let (place, authorities, proxy, addresses) = match &self.proxy {
             Some(proxy) if self.needs_proxy(url) => {
@@ -272,7 +272,7 @@ impl Web {
         Ok(place.get_or_init(|| client))
     }
 
-    /// Whether a host is behind the proxy, if there is one.
+    /// Whether requests to a host go through the proxy.
     fn needs_proxy(&self, url: &Url) -> bool {
         let host = url.host_str().unwrap_or_default();
         let is_excepted = |entry: &String| {
@@ -284,7 +284,7 @@ impl Web {
     }
 }
 
-/// A number of bytes for people.
+/// A human-readable number of bytes.
 fn size(bytes: u64) -> String {
     if bytes < 10 << 20 {
         format!("{} KiB", bytes.div_ceil(1024))
@@ -293,30 +293,30 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// Reads an address that somebody wrote, and refuses what is not encrypted unless it stays on this machine.
+/// Parses a URL, and rejects unencrypted ones unless they stay on this machine.
 pub(crate) fn parse(text: &str) -> Result<Url, SourceError> {
     let url = Url::parse(text)
         .ok()
         .filter(Url::has_host)
-        .ok_or_else(|| unusable(format!("`{}` is no address", super::short(text))))?;
+        .ok_or_else(|| unusable(format!("`{}` is not a valid URL", super::short(text))))?;
     permitted(&url)?;
     Ok(url)
 }
 
 fn permitted(url: &Url) -> Result<(), SourceError> {
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(unusable(format!("`{}` holds a name or a password", shown(url)))
+        return Err(unusable(format!("`{}` contains a user name or a password", shown(url)))
             .advice("give the address without them"));
     }
     match url.scheme() {
         "https" => Ok(()),
         "http" if is_loopback(url) => Ok(()),
         _ => Err(unusable(format!("`{}` is not encrypted", shown(url)))
-            .advice("use `https://`; only servers on this machine are asked without it")),
+            .advice("use `https://`; only servers on this machine may be unencrypted")),
     }
 }
 
-/// Whether an address names this machine, by a literal or the one reserved name.
+/// Whether a URL refers to this machine, by an IP address or by `localhost`.
 pub(crate) fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Ipv4(address)) => address.is_loopback(),
@@ -326,7 +326,7 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// An address without anything that may be secret.
+/// A URL without secrets, for display.
 pub(crate) fn shown(url: &Url) -> String {
     let mut url = url.clone();
     let _ = url.set_username("");
@@ -345,8 +345,8 @@ fn shown_host(url: &Url) -> String {
     }
 }
 
-/// Whether the host is not on the public internet.
-fn is_in_the_house(url: &Url) -> bool {
+/// Whether the host is in a private network.
+fn is_private_host(url: &Url) -> bool {
     match url.host() {
         Some(Host::Ipv4(address)) => prowess_proxy::forbidden_address(address.into()).is_some(),
         Some(Host::Ipv6(address)) => prowess_proxy::forbidden_address(address.into()).is_some(),
@@ -377,13 +377,13 @@ fn refuse_private_literal(url: &Url) -> Result<(), SourceError> {
     }
 }
 
-/// Whether an address is on the public internet. It is asked where the connection is made, so that a name can't mean
-/// another address by then (attack registry-D12).
+/// Whether an address is on the public internet. This is checked when connecting, so that DNS can't return another
+/// address afterwards (attack registry-D12).
 fn is_public(address: IpAddr) -> bool {
     prowess_proxy::forbidden_address(address).is_none()
 }
 
-/// The address of a proxy, as the variables give it: the scheme may be missing.
+/// Parses a proxy variable, whose scheme may be missing.
 fn proxy_url(text: &str) -> Option<String> {
     let text = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
     let url = Url::parse(&text).ok()?;
@@ -391,20 +391,19 @@ fn proxy_url(text: &str) -> Option<String> {
 }
 
 fn bad_proxy() -> SourceError {
-    unusable("`HTTPS_PROXY` is no proxy that can be used")
-        .advice("it has to look like `http://HOST:PORT`")
+    unusable("`HTTPS_PROXY` is not a valid proxy URL").advice("expected `http://HOST:PORT`")
 }
 
 fn failed(url: &Url, error: &HttpError, limit: Duration) -> SourceError {
     let host = shown_host(url);
     match error {
         HttpError::TimedOut => took_too_long(url, limit),
-        HttpError::HostNotFound => unreachable(format!("there is no host `{host}`"))
-            .advice("look at the spelling, and at the connection to the internet"),
+        HttpError::HostNotFound => unreachable(format!("could not resolve host `{host}`"))
+            .advice("check the spelling and the internet connection"),
         HttpError::Io(error) => {
             let why = prowess_core::system_reason(error);
             unreachable(format!("cannot reach `{host}`: {why}"))
-                .advice("look at the address, and at the connection to the internet")
+                .advice("check the address and the internet connection")
         }
         other => unreachable(format!("cannot reach `{host}`: {other}")),
     }
@@ -415,9 +414,9 @@ fn took_too_long(url: &Url, limit: Duration) -> SourceError {
         .advice("try again later")
 }
 
-/// Nothing may be asked.
+/// The error for a request while offline.
 pub(crate) fn offline(place: &str) -> SourceError {
-    unreachable(format!("`{}` can't be asked while offline", super::short(place)))
+    unreachable(format!("can't fetch `{}` while offline", super::short(place)))
         .remedy(Remedy::GoOnline)
 }
 
@@ -462,7 +461,7 @@ mod tests {
 
     #[test]
     fn lists_of_others_lead_to_public_addresses_only() {
-        // Attack registry-D12: nothing is sent to any of these.
+        // Attack registry-D12: no request is sent to any of these.
         for (url, expected) in [
             ("https://169.254.169.254/x", "a cloud metadata address"),
             ("https://10.0.0.1/x", "a private address"),
@@ -476,7 +475,7 @@ mod tests {
                 "{url}: {said}"
             );
         }
-        // A name that leads to this machine is not connected to.
+        // A name that resolves to this machine is not connected to.
         let web = web(&[]);
         let url = Url::parse("https://localhost:9/").expect("an address");
         let client = web.client(&url, true).expect("a client");
@@ -509,6 +508,6 @@ mod tests {
     fn a_proxy_that_is_none_is_not_passed_by() {
         let web = web(&[("HTTPS_PROXY", "no://proxy at all")]);
         let said = get(&web, "https://host.example/", ChosenBy::User);
-        assert_eq!(said, "`HTTPS_PROXY` is no proxy that can be used");
+        assert_eq!(said, "`HTTPS_PROXY` is not a valid proxy URL");
     }
 }

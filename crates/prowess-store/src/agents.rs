@@ -1,7 +1,7 @@
-//! The agents that read skills: where each looks, and what is known of how it chooses.
+//! The agents that read skills: their folders, and what is known about how each chooses a copy.
 //!
-//! The folders are data, see `agents/table.tsv`; so are the rules, see [`Rules`], with their sources beside them. What no
-//! source says is not claimed.
+//! The folders are data, see `agents/table.tsv`; so are the rules, see [`Rules`], with their sources. Nothing is
+//! claimed without a source.
 
 mod rules;
 
@@ -14,15 +14,15 @@ pub use rules::{Budget, Collision, Folder, Names, RULES, Room, Rules};
 /// A program that reads skills from folders.
 #[derive(Debug)]
 pub struct Agent {
-    /// The word for `--agent`.
+    /// The value for `--agent`.
     pub id: &'static str,
-    /// Its name.
+    /// The display name.
     pub title: &'static str,
-    /// Its folder in a project.
+    /// The skill folder in a project.
     pub project: &'static str,
-    /// Its folder of the user, where it has one.
+    /// The user's skill folder, if it has one.
     pub user: Option<&'static str>,
-    /// What is there when the agent is used. `None` where nothing tells: such an agent counts only when it is named.
+    /// A path that exists if the agent is in use. `None` if there is none: such an agent is only used when it is named.
     pub marker: Option<&'static str>,
     /// Whether it sees skills that are symbolic links.
     pub links: Links,
@@ -35,18 +35,18 @@ pub struct Links {
     pub project: LinkSupport,
     /// In the user's folder.
     pub user: LinkSupport,
-    /// Where that was read.
+    /// The source of this information.
     pub source: Option<&'static str>,
 }
 
-/// Whether something is seen.
+/// Whether symbolic links are supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkSupport {
-    /// It is.
+    /// Supported.
     Yes,
-    /// It is reported not to be, or not everywhere in the agent.
+    /// Reported as unsupported, or not supported everywhere in the agent.
     No,
-    /// Nobody has said.
+    /// Not documented.
     Unknown,
 }
 
@@ -65,10 +65,29 @@ pub fn all() -> &'static [Agent] {
     &AGENTS
 }
 
-/// The agent of an id.
+/// Finds an agent by id.
 pub fn by_id(id: &str) -> Option<&'static Agent> {
     let at = all().binary_search_by(|agent| agent.id.cmp(id)).ok()?;
     all().get(at)
+}
+
+/// Other names of agents: what people call them for short, and what the tables of clients call them.
+const ALIASES: &[(&str, &str)] = &[
+    ("agent-skills", "universal"),
+    ("claude", "claude-code"),
+    ("copilot", "github-copilot"),
+    ("gemini", "gemini-cli"),
+    ("hermes", "hermes-agent"),
+    ("kimi", "kimi-code-cli"),
+    ("kiro", "kiro-cli"),
+    ("qwen", "qwen-code"),
+    ("tabnine", "tabnine-cli"),
+];
+
+/// The agent of an id, or of another name for it.
+pub fn by_name(name: &str) -> Option<&'static Agent> {
+    let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
+    by_id(alias.map_or(name, |(_, id)| id))
 }
 
 /// The agents of which something is on this machine or in this project.
@@ -77,7 +96,7 @@ pub fn present(places: &Places) -> Vec<&'static Agent> {
 }
 
 impl Agent {
-    /// Its folder, as the table writes it.
+    /// Its folder as written in the table.
     pub fn folder(&self, scope: Scope) -> Option<&'static str> {
         match scope {
             Scope::Project => Some(self.project),
@@ -90,7 +109,7 @@ impl Agent {
         places.locate(self.folder(scope)?)
     }
 
-    /// Whether it sees a link in a folder.
+    /// Whether it sees symbolic links in its folder.
     pub fn sees_links(&self, scope: Scope) -> LinkSupport {
         match scope {
             Scope::Project => self.links.project,
@@ -98,25 +117,25 @@ impl Agent {
         }
     }
 
-    /// Whether something shows that it is used here: its settings, or a folder of skills that no other agent shares.
+    /// Whether it is in use here: its settings exist, or a skill folder that no other agent shares.
     pub fn is_present(&self, places: &Places) -> bool {
         let exists = |template: &str| places.locate(template).is_some_and(|at| at.path.exists());
         self.marker.is_some_and(exists) || (!is_shared(self.project) && exists(self.project))
     }
 
-    /// What is known of how it chooses.
+    /// The known rules of how it chooses a copy.
     pub fn rules(&self) -> Option<&'static Rules> {
         RULES.iter().copied().find(|rules| rules.agent == self.id)
     }
 }
 
-/// Whether several agents look in a folder of a project, or people keep other things in it.
+/// Whether several agents use a folder of a project, or it has other uses.
 fn is_shared(folder: &str) -> bool {
     let is_hidden = folder.starts_with('.');
     !is_hidden || all().iter().filter(|agent| agent.project == folder).nth(1).is_some()
 }
 
-/// The table is part of the program and tested for its shape, so reading it can't fail.
+/// Parses the table, which is part of the program and covered by a test, so this can't fail.
 fn read_table(table: &'static str) -> Vec<Agent> {
     let rows = table.lines().filter(|line| !line.starts_with('#')).skip(1);
     rows.map(|row| {

@@ -1,7 +1,8 @@
-//! The moment in which a change happens: all of it, or nothing.
+//! Atomic changes of a store: all of a change happens, or nothing.
 //!
-//! What is staged is put on the disk, then a journal that says what is to be done, and with the name of the journal the
-//! change has happened: whoever finds it finishes it. Each skill then changes places with its successor in one step.
+//! The staged files are synced to disk, then a journal that lists the steps. The change is committed when the journal
+//! gets its final name: any later writer that finds it completes it. Each skill is then exchanged with its new version
+//! in one step.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -17,49 +18,49 @@ use crate::journal::{self, JournalStep};
 use crate::stage::{Stage, StagedSkill};
 use crate::store::{ChangePhase, Folders, JOURNAL, LOCK_FILE, StoreGuard};
 
-/// The journal before it is whole.
+/// The journal before it is complete.
 const NEW_JOURNAL: &str = "journal-new";
 
-/// Up to so many files are put on the disk one by one. With more, the whole file system is, although that takes what
-/// others have written along.
+/// Up to this many files are synced one by one. Above it, the whole file system is synced, although that includes other
+/// programs' writes.
 const MOST_SINGLE_SYNCS: usize = 64;
 
-/// What is to change, all at once.
+/// The changes to apply atomically.
 #[derive(Debug)]
 pub struct Changes {
-    /// Skills that are installed, or replaced.
+    /// Skills to install or replace.
     pub install: Vec<StagedSkill>,
-    /// Skills that are taken away. Those that are not there are passed over.
+    /// Skills to remove. Missing ones are ignored.
     pub remove: Vec<SkillName>,
-    /// What the lock file says afterwards; nothing leaves it as it is.
+    /// The new lock file; `None` leaves it unchanged.
     pub lock_file: Option<Vec<u8>>,
 }
 
-/// Why nothing has changed, or what is still to be done.
+/// Why a change failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CommitError {
     /// Nothing has changed.
     #[error("cannot change the store: {source}; nothing was changed{}", advice(.source))]
     Unchanged {
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// Neither done nor undone. The next command that changes the store finishes it first.
+    /// The change is partly applied. The next command that changes the store completes it first.
     #[error(
         "the change of the store was interrupted: {source}; it is finished by the next command that changes the store{}",
         advice(.source)
     )]
     Interrupted {
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// One skill twice.
+    /// A skill is listed twice.
     #[error("`{0}` is to be changed twice at once")]
     Twice(SkillName),
 }
 
 impl StoreGuard<'_> {
-    /// Makes a change happen.
+    /// Applies a change.
     pub fn commit(&self, stage: Stage<'_>, changes: &Changes) -> Result<(), CommitError> {
         self.store.tell(ChangePhase::Started);
         let result = self.change(stage, changes);
@@ -81,7 +82,7 @@ impl StoreGuard<'_> {
         }
         prepare(self.folders, &stage.folder, changes, &steps)
             .map_err(|source| CommitError::Unchanged { source })?;
-        // From here on the journal may be found by others, so the folder is not thrown away before it is gone.
+        // From here on other processes may find the journal, so the folder is kept until the journal is removed.
         stage.keep = true;
         let mut done = Vec::new();
         let result = publish(&stage.folder)
@@ -93,7 +94,7 @@ impl StoreGuard<'_> {
             stage.keep = false;
             return Err(CommitError::Unchanged { source });
         }
-        // Done. A journal that can't be removed is found to be done by the next writer.
+        // Committed. If the journal can't be removed, the next writer finds that all its steps are done.
         if stage.folder.remove_file(JOURNAL).is_ok() {
             stage.keep = false;
         }
@@ -101,7 +102,7 @@ impl StoreGuard<'_> {
     }
 }
 
-/// The lock file comes last: there is no way back from it.
+/// The steps of a change. The lock file comes last: it can't be rolled back.
 fn steps(changes: &Changes) -> Vec<JournalStep> {
     let install = changes.install.iter().map(|skill| JournalStep::Install {
         name: skill.name.clone(),
@@ -113,7 +114,7 @@ fn steps(changes: &Changes) -> Vec<JournalStep> {
     install.chain(remove).chain(lock_file).collect()
 }
 
-/// Puts everything on the disk that the change needs, and the journal under a name that nobody looks for.
+/// Syncs everything that the change needs, and writes the journal under a temporary name.
 fn prepare(
     store: &Folders,
     stage: &Folder,
@@ -136,21 +137,21 @@ fn prepare(
     store.staging.sync("staging")
 }
 
-/// The change has happened as soon as this name is on the disk.
+/// Publishes the journal: the change is committed when the rename is on disk.
 fn publish(stage: &Folder) -> io::Result<()> {
     stage.rename(NEW_JOURNAL, stage, JOURNAL)?;
     stage.sync("stage")
 }
 
-/// How a step was done, to take it back.
+/// A completed step, for rolling it back.
 enum Done {
-    /// Nothing was there before.
+    /// The skill was new.
     Added(SkillName, String),
-    /// Old and new have changed places.
+    /// The old and the new skill were exchanged.
     Exchanged(SkillName, String),
-    /// The old one was moved aside, and nothing has its place.
+    /// The old skill was moved aside, and its place is empty.
     MovedAside(SkillName, String),
-    /// The new one has come to the place of one that was moved aside.
+    /// The new skill is in the place of one that was moved aside.
     Replaced(SkillName, String),
     Removed(SkillName),
 }
@@ -166,12 +167,12 @@ fn apply_all(
             JournalStep::Install { name, slot, .. } => install(store, stage, name, slot, done)?,
             JournalStep::Remove { name } => done.extend(remove(store, stage, name)?),
             JournalStep::LockFile => {
-                // First the skills: a lock file never speaks of what is not there.
+                // Skills first: a lock file never refers to missing skills.
                 store.skills.sync("skills")?;
                 stage.sync("stage")?;
                 stage.rename(LOCK_FILE, &store.root, LOCK_FILE)?;
-                // It is in place and there is no way back. If the disk does not confirm it, a later start finds
-                // either the old one with the journal or the new one.
+                // The lock file is in place and can't be rolled back. If the sync fails, recovery finds either the old
+                // lock file with the journal, or the new one.
                 let _ = store.root.sync("store");
                 return Ok(());
             }
@@ -197,7 +198,7 @@ fn install(
     match stage.exchange(slot, &store.skills, place)? {
         Swap::Done => done.push(Done::Exchanged(name.clone(), slot.to_owned())),
         Swap::Unsupported => {
-            // For a moment there is no skill of this name. The journal is on the disk, so that moment ends for good.
+            // The skill is missing for a moment. The journal is on disk, so recovery would complete the step.
             store.skills.rename(place, stage, &aside(slot))?;
             done.push(Done::MovedAside(name.clone(), slot.to_owned()));
             stage.rename(slot, &store.skills, place)?;
@@ -209,7 +210,7 @@ fn install(
 }
 
 fn remove(store: &Folders, stage: &Folder, name: &SkillName) -> io::Result<Option<Done>> {
-    // The path comes from the checked name and from nothing that is written down (attack registry-B13).
+    // The path is built from the validated name only, not from anything in a file (attack registry-B13).
     if store.skills.kind(name.as_str().as_bytes())?.is_none() {
         return Ok(None);
     }
@@ -217,7 +218,7 @@ fn remove(store: &Folders, stage: &Folder, name: &SkillName) -> io::Result<Optio
     Ok(Some(Done::Removed(name.clone())))
 }
 
-/// Takes steps back, the last one first, and the journal after them: without it nobody would finish half a way back.
+/// Rolls back steps in reverse order, and then removes the journal: otherwise recovery would redo a partial rollback.
 fn take_back(store: &Folders, stage: &Folder, done: Vec<Done>) -> io::Result<()> {
     for step in done.into_iter().rev() {
         match step {
@@ -240,18 +241,18 @@ fn take_back(store: &Folders, stage: &Folder, done: Vec<Done>) -> io::Result<()>
     }
     store.skills.sync("skills")?;
     match stage.remove_file(JOURNAL) {
-        // It was never published.
+        // The journal was never published.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         result => result,
     }
 }
 
-/// Finishes a change of which a journal was found, however much of it is done.
+/// Completes the change of a journal, however many of its steps are done.
 pub(crate) fn redo(store: &Folders, stage: &Folder, steps: &[JournalStep]) -> io::Result<()> {
     for step in steps {
         match step {
             JournalStep::Install { name, slot, digest } => {
-                // What was staged has gone to its place.
+                // The staged skill is already in place.
                 if stage.kind(slot.as_bytes())?.is_none() {
                     continue;
                 }
@@ -261,7 +262,7 @@ pub(crate) fn redo(store: &Folders, stage: &Folder, steps: &[JournalStep]) -> io
                         .and_then(|folder| hash_folder(&folder, &PackageLimits::PACKAGE).ok());
                     hashes.is_some_and(|hashes| content_digest(&hashes) == *digest)
                 };
-                // After an exchange the old one lies here.
+                // After an exchange, the staging folder contains the old skill.
                 let is_done = store.skills.kind(name.as_str().as_bytes())?.is_some()
                     && (!is_new(stage.folder(slot)) || is_new(store.skills.folder(name.as_str())));
                 if !is_done {
@@ -283,12 +284,12 @@ pub(crate) fn redo(store: &Folders, stage: &Folder, steps: &[JournalStep]) -> io
     store.skills.sync("skills")
 }
 
-/// Where the old skill is put when names can't be exchanged.
+/// The name of the old skill if the file system can't exchange names.
 fn aside(slot: &str) -> String {
     format!("old-{slot}")
 }
 
-/// Where a removed skill is put until it is deleted.
+/// The name of a removed skill until it is deleted.
 fn removed(name: &SkillName) -> String {
     format!("removed-{name}")
 }

@@ -1,4 +1,4 @@
-//! What an agent is made of: the skills that its manifest lists, against those that are installed (GAIA §9.1).
+//! Compares the skills in an agent's manifest with the installed ones (GAIA §9.1).
 
 use std::path::PathBuf;
 
@@ -17,42 +17,42 @@ use crate::metadata::parse_installed_metadata;
 pub struct InstalledVersion {
     /// Its folder.
     pub directory: PathBuf,
-    /// The version that it declares.
+    /// Its declared version.
     pub version: Option<String>,
-    /// What it requires.
+    /// Its requirements.
     pub requirements: Requirements,
-    /// Why it can't be used, when it can't.
+    /// The reason why it can't be used, if it can't.
     pub broken: Option<String>,
 }
 
 /// A skill of an agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Member<'m> {
-    /// What the manifest says.
+    /// Its entry in the manifest.
     pub dependency: &'m SkillDependency,
-    /// What is installed under that name.
+    /// The installed skill of that name.
     pub present: Option<InstalledVersion>,
-    /// Whether it is what the manifest asks for.
+    /// Whether it satisfies the manifest.
     pub fit: Fit,
 }
 
-/// Whether an installed skill is what was asked for.
+/// Whether an installed skill satisfies the manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fit {
-    /// It is.
+    /// It does.
     Fits,
-    /// There is none of that name.
+    /// No skill of that name is installed.
     Missing,
-    /// There is one that can't be used.
+    /// The installed skill can't be used.
     Broken,
     /// Its version is not in the range.
     OtherVersion,
-    /// It has no version, and a range was asked for (GAIX-19).
+    /// It has no version, but the manifest has a range (GAIX-19).
     Unversioned,
 }
 
 impl Fit {
-    /// The word on the wire.
+    /// The name in JSON.
     pub fn as_str(&self) -> &'static str {
         match self {
             Fit::Fits => "fits",
@@ -64,12 +64,12 @@ impl Fit {
     }
 }
 
-/// The skills of an agent, and what is wrong with them.
+/// The skills of an agent, with diagnostics.
 #[derive(Debug)]
 pub struct Composition<'m> {
     /// The skills, in the order of the manifest.
     pub members: Vec<Member<'m>>,
-    /// What is wrong, with its place in the manifest.
+    /// The diagnostics, with their positions in the manifest.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -79,13 +79,13 @@ pub fn installed_name(dependency: &SkillDependency) -> &str {
     name.rsplit_once('/').map_or(name, |(_, name)| name)
 }
 
-/// Whether a version is what the manifest asks for.
+/// Whether a version satisfies the manifest.
 pub fn fit(dependency: &SkillDependency, version: Option<&str>) -> Fit {
     if dependency.range.trim().is_empty() {
         return Fit::Fits;
     }
     let Some(version) = version else { return Fit::Unversioned };
-    // A range that can't be read is never any version (GAIA §10.2); the manifest's own check has named it.
+    // An unreadable range matches no version (GAIA §10.2); checking the manifest has reported it.
     let is_inside = Version::parse(version)
         .ok()
         .zip(Range::declared(dependency).ok())
@@ -93,7 +93,7 @@ pub fn fit(dependency: &SkillDependency, version: Option<&str>) -> Fit {
     if is_inside { Fit::Fits } else { Fit::OtherVersion }
 }
 
-/// What is installed under a name; its file is read again, because a listing is nobody's word for it.
+/// The skill that is installed under a name; its file is read again, because a listing is not authoritative.
 pub fn present(listing: &Listing, name: &str) -> Option<InstalledVersion> {
     let found = match listing.find(name) {
         Some(found) => found,
@@ -119,7 +119,7 @@ pub fn present(listing: &Listing, name: &str) -> Option<InstalledVersion> {
     Some(present)
 }
 
-/// Holds what a manifest asks for against what is there. `lookup` gives what is installed under a name.
+/// Compares a manifest with the installed skills. `lookup` returns the skill that is installed under a name.
 pub fn compose<'m>(
     active: &ActiveSkills<'m>,
     model: &AgentModel,
@@ -143,7 +143,7 @@ pub fn compose<'m>(
 }
 
 impl Composition<'_> {
-    /// Whether something that the agent requires is not as it should be.
+    /// Whether a required skill is missing or unusable.
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(|found| found.severity == Severity::Error)
     }
@@ -155,7 +155,7 @@ fn found(rule: &str, dependency: &SkillDependency, message: String) -> Diagnosti
     if dependency.required {
         return found;
     }
-    // GAIA §9.1: an optional skill that is missing is a warning.
+    // GAIA §9.1: a missing optional skill is a warning.
     Diagnostic { severity: Severity::Warning, strict: Severity::Warning, ..found }
 }
 
@@ -194,7 +194,7 @@ fn problem(member: &Member<'_>) -> Option<Diagnostic> {
     Some(found(rule, dependency, message).help(help))
 }
 
-/// Where the agent promises to work with less than a skill requires. What nobody said is not held against anybody.
+/// Diagnostics if a skill requires a larger model or context than the agent promises. Missing values are not compared.
 fn model_gaps(member: &Member<'_>, model: &AgentModel) -> Vec<Diagnostic> {
     let Some(present) = &member.present else { return Vec::new() };
     let size = |text: &OptionalText| text.as_ref().and_then(|text| parse_size(text).ok());

@@ -1,23 +1,23 @@
-//! The version of a skill as its author wrote it, and the one that it counts as.
+//! Declared versions, and how they are interpreted.
 
 use semver::Version;
 
-/// What a written version counts as.
+/// The interpretation of a declared version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ParsedVersion {
-    /// It is written the way versions are compared.
+    /// A valid semantic version.
     Exact(Version),
-    /// It is written otherwise and can mean only this: `1.0`, `v2`, `2024.01.05`.
+    /// An incomplete version with only one interpretation: `1.0`, `v2`, `2024.01.05`.
     Evident(Version),
-    /// It means nothing that could be compared: `latest`, `2024.11.3.1`.
+    /// A version that can't be compared: `latest`, `2024.11.3.1`.
     Nothing,
 }
 
-/// Reads a written version.
+/// Interprets a declared version.
 ///
-/// R5 makes `1.2.3` the form. One file in fifteen of those that are published has `1.0` or `v1`, and a skill without any
-/// version can be installed, so that one with almost a version should be too. Ranges are read strictly all the same: a
-/// range that is guessed at lets in what nobody meant.
+/// R5 requires the form `1.2.3`. About one in fifteen published files has `1.0` or `v1`, and a skill without any
+/// version can be installed, so these are accepted too. Ranges are still parsed strictly: guessing the meaning of a
+/// range could allow unintended versions.
 pub fn read(text: &str) -> ParsedVersion {
     if let Ok(version) = text.parse() {
         return ParsedVersion::Exact(version);
@@ -25,21 +25,21 @@ pub fn read(text: &str) -> ParsedVersion {
     evident(text.trim()).map_or(ParsedVersion::Nothing, ParsedVersion::Evident)
 }
 
-/// One to three numbers, with what semver allows behind them.
+/// One to three numbers, followed by the suffixes that semver allows.
 fn evident(text: &str) -> Option<Version> {
     let text = text.strip_prefix(['v', 'V']).unwrap_or(text);
     let end = text.find(['-', '+']).unwrap_or(text.len());
     let (core, rest) = text.split_at(end);
     let mut numbers = [0; 3];
     for (place, part) in core.split('.').enumerate() {
-        // `parse` would take a sign.
+        // `parse` would accept a sign.
         if part.is_empty() || !part.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
         }
         *numbers.get_mut(place)? = part.parse::<u64>().ok()?;
     }
     let [major, minor, patch] = numbers;
-    // What follows the numbers is semver's to judge.
+    // Semver validates the rest.
     Version::parse(&format!("{major}.{minor}.{patch}{rest}")).ok()
 }
 

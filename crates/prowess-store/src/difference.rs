@@ -46,13 +46,23 @@ impl FileChanges {
         self.changed.iter().chain(&self.added).cloned()
     }
 
-    /// Whether all files that differ, of which there are some, are texts to read.
+    /// Whether all files that differ, of which there are some, are texts to read, or signatures of them.
     pub(crate) fn are_documents(&self) -> bool {
         let is_document = |path: &String| {
             let name = path.to_ascii_lowercase();
-            [".md", ".markdown", ".txt", ".rst", ".sig", ".lock", ".minisig", ".asc"]
-                .iter()
-                .any(|ending| name.ends_with(ending))
+            [
+                ".md",
+                ".markdown",
+                ".txt",
+                ".rst",
+                ".sig",
+                ".lock",
+                ".minisig",
+                ".asc",
+                "signature.json",
+            ]
+            .iter()
+            .any(|ending| name.ends_with(ending))
         };
         !self.is_empty()
             && self.added.iter().chain(&self.removed).chain(&self.changed).all(is_document)

@@ -1,6 +1,6 @@
-//! Finds the skills of a machine: in our own stores, in the folders of agents, and where other systems keep theirs.
+//! Finds the skills on a machine: in our own stores, in the folders of agents, and in those of other systems.
 //!
-//! Nothing found here is trusted for being found. Whoever runs, signs or approves a skill reads its files again.
+//! Discovery implies no trust. Code that runs, signs or approves a skill reads its files again.
 
 mod cache;
 mod roots;
@@ -23,67 +23,67 @@ pub use summary::{Problem, Summary};
 
 pub(crate) use scan::{Scanner, read_bounded};
 
-/// How to look.
+/// Options of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct DiscoverOptions<'o> {
-    /// Where to start from.
+    /// The folders to start from.
     pub places: &'o Places,
-    /// Now: a file that has just changed could change again without a trace, so it is not remembered.
+    /// The current time: a file that has just changed could change again with the same timestamp, so it is not cached.
     pub now: SystemTime,
-    /// What is remembered between runs.
+    /// The cache between runs.
     pub memory: ScanCache<'o>,
 }
 
-/// What is remembered of files that have not changed.
+/// The cache of unchanged files.
 #[derive(Clone, Copy, Debug)]
 pub enum ScanCache<'o> {
-    /// Nothing: every file is read.
+    /// No cache: every file is read.
     None,
-    /// A file in the cache folder, which anybody may delete at any time.
+    /// A file in the cache folder, which can be deleted at any time.
     Kept {
-        /// Which program wrote it, see [`program_stamp`]. Another program may say other things about the same files.
+        /// The program that wrote it, see [`program_stamp`]. Another version may read the same files differently.
         stamp: &'o str,
     },
 }
 
-/// Every skill that was found, and what was in the way.
+/// The skills that were found, and problems.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listing {
-    /// Where was looked, in the order of precedence. Folders that do not exist are left out.
+    /// The folders that were searched, in order of precedence. Missing ones are omitted.
     pub roots: Vec<Root>,
     /// The skills, in the order of their roots and paths.
     pub skills: Vec<FoundSkill>,
-    /// What could not be looked at, and why.
+    /// Paths that could not be searched, and why.
     pub notes: Vec<DiscoveryNote>,
 }
 
 /// A skill that was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoundSkill {
-    /// The name that counts: the declared one, else that of its folder (R3).
+    /// The effective name: the declared one, or else that of its folder (R3).
     pub name: String,
     /// Its folder, as it was reached.
     pub directory: PathBuf,
-    /// The same without links.
+    /// Its folder with symbolic links resolved.
     pub real: PathBuf,
-    /// Its main file, without links.
+    /// Its main file with symbolic links resolved.
     pub file: PathBuf,
-    /// Which of the roots it was found in.
+    /// The index of the root that contains it.
     pub root: usize,
-    /// What the file says.
+    /// The summary of its main file.
     pub summary: Summary,
-    /// The one of the listing that counts instead, where there is one.
+    /// The index of the skill that takes precedence, if any.
     pub shadowed_by: Option<usize>,
-    /// Other ways to the same folder: links to it, and roots that are one folder.
+    /// Other paths to the same folder: links to it, and roots that are the same folder.
     pub also_at: Vec<OtherPath>,
 }
 
-/// A way to a skill.
+/// A path to a skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtherPath {
     /// The folder, as it was reached.
     pub directory: PathBuf,
-    /// Which of the roots it is in.
+    /// The index of the root that contains it.
     pub root: usize,
 }
 
@@ -93,8 +93,8 @@ impl FoundSkill {
         self.summary.is_broken()
     }
 
-    /// The name of its folder, where it calls itself something that can't be installed. In a store that is the name the
-    /// user gave it.
+    /// The name of its folder, if its declared name can't be installed. In a store that is the name that the user gave
+    /// it.
     pub fn name_by_folder(&self) -> Option<SkillName> {
         let own = self.summary.name.as_deref()?;
         if own.parse::<SkillName>().is_ok() {
@@ -103,7 +103,8 @@ impl FoundSkill {
         self.directory.file_name()?.to_str()?.parse().ok()
     }
 
-    /// In a store, a skill is called what it was installed as, and its own name is not a fault any more.
+    /// In a store, a skill has the name under which it was installed, so an invalid declared name is no longer an
+    /// error.
     fn in_store(mut self) -> Self {
         if let Some(name) = self.name_by_folder() {
             self.name = name.to_string();
@@ -113,17 +114,17 @@ impl FoundSkill {
     }
 }
 
-/// Something that was not looked at.
+/// A path that was not searched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiscoveryNote {
-    /// Where.
+    /// The path.
     pub path: PathBuf,
-    /// Why, and what to do about it.
+    /// The reason, with advice.
     pub why: String,
 }
 
 impl Listing {
-    /// The skill that counts for a name.
+    /// The skill that a name refers to.
     pub fn find(&self, name: &str) -> Option<&FoundSkill> {
         self.skills
             .iter()
@@ -135,8 +136,8 @@ impl Listing {
         self.skills.iter().filter(|found| found.is_broken())
     }
 
-    /// The agents in whose folders a skill is, sorted by id. One that is reported not to see links does not count where
-    /// there is a link. Whether an agent then takes this copy or another is what [`crate::which`] says.
+    /// The agents in whose folders a skill is, sorted by id. Agents that are reported not to see links are omitted if
+    /// it is a link. [`crate::which`] tells which copy an agent loads.
     pub fn seen_by(&self, found: &FoundSkill) -> Vec<&'static Agent> {
         let own = OtherPath { directory: found.directory.clone(), root: found.root };
         let mut agents: Vec<&'static Agent> = Vec::new();
@@ -156,10 +157,10 @@ impl Listing {
     }
 }
 
-/// Looks in every root.
+/// Searches all roots.
 ///
-/// A copy in an earlier root stands before one of the same name in a later root. A broken skill takes no name: it is
-/// listed, and the next copy counts (GAIX-20).
+/// A copy in an earlier root takes precedence over one of the same name in a later root. A broken skill does not occupy
+/// its name: it is listed, and the next copy takes precedence (GAIX-20).
 pub fn discover(options: &DiscoverOptions<'_>) -> Listing {
     let mut scanner = Scanner::new(options);
     let mut listing = Listing { roots: Vec::new(), skills: Vec::new(), notes: Vec::new() };
@@ -206,7 +207,7 @@ fn find_shadows(skills: &mut [FoundSkill]) {
     }
 }
 
-/// The name of a skill's folder. Some systems keep `NAME/VERSION/SKILL.md`, where the folder above has the name.
+/// The name of a skill's folder. Some systems use `NAME/VERSION/SKILL.md`, where the parent folder has the name.
 pub(crate) fn folder_name(directory: &Path) -> String {
     let name = |path: &Path| {
         path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()

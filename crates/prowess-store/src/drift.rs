@@ -1,4 +1,4 @@
-//! Whether installed skills are still what was installed: presence, content, version, tier.
+//! Verifies that installed skills are unchanged: presence, content, version, tier.
 
 use std::fmt;
 
@@ -14,59 +14,60 @@ use crate::metadata::parse_installed_metadata;
 use crate::source::Pinned;
 use crate::store::Store;
 
-/// What was found out about one skill.
+/// The result of verifying one skill.
 #[derive(Debug)]
 pub struct VerifiedSkill {
-    /// Which.
+    /// The skill.
     pub name: SkillName,
-    /// What the lock file says about it; nothing when it does not know it.
+    /// Its lock file entry; `None` if it is not locked.
     pub entry: Option<LockEntry>,
-    /// What is not as it was.
+    /// The differences.
     pub drifts: Vec<Drift>,
-    /// What its signatures prove now; nothing when it can't be read.
+    /// What its signatures prove now; `None` if it can't be read.
     pub attestation: Option<Attestation>,
 }
 
-/// Something that is not as it was installed.
+/// A difference between an installed skill and the lock file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Drift {
-    /// It is in the lock file and not on disk.
+    /// It is in the lock file but not on disk.
     Missing,
-    /// It is on disk and not in the lock file.
+    /// It is on disk but not in the lock file.
     NotLocked,
-    /// Files that are not what was installed.
+    /// Its files differ from the installed ones.
     Content {
         /// Files that have changed.
         changed: Vec<String>,
-        /// Files that nobody installed.
+        /// Files that were added.
         added: Vec<String>,
-        /// Files that are gone.
+        /// Files that are missing.
         removed: Vec<String>,
     },
-    /// Its files can't be read or are none that were ever installed.
+    /// Its files can't be read, or could not have been installed.
     Unreadable(String),
-    /// It calls itself another version.
+    /// It declares another version.
     Version {
-        /// What the lock file says.
+        /// The version in the lock file.
         locked: Version,
-        /// What the file says.
+        /// The declared version.
         found: String,
     },
-    /// Its signatures prove something else by now: a key was trusted, or is not any more.
+    /// Its signatures prove another tier now: a key was added to or removed from the trust store.
     Tier {
-        /// What the lock file says.
+        /// The tier in the lock file.
         locked: Tier,
-        /// What is proved now.
+        /// The tier that is proved now.
         found: Tier,
     },
-    /// A signature is there and does not hold.
+    /// A signature is invalid.
     Signature(String),
-    /// Its registry has found it to be harmful, and says why (attack registry-C22). Found by whoever asks the registry.
+    /// Its registry has revoked it as harmful, with the reason (attack registry-C22). Only set by callers that query
+    /// the registry.
     Revoked(String),
 }
 
 impl Drift {
-    /// Whether a signed skill must not be loaded any more: its files are not those that somebody vouched for.
+    /// Whether a signed skill must not be loaded any more: its files differ from the signed ones.
     pub fn is_about_files(&self) -> bool {
         match self {
             Self::Content { .. }
@@ -78,7 +79,7 @@ impl Drift {
         }
     }
 
-    /// One word for it.
+    /// The name of the kind.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Missing => "presence",
@@ -107,7 +108,7 @@ impl fmt::Display for Drift {
                         parts.push(format!("{what}: {}", paths.join(", ")));
                     }
                 }
-                // Every file is as it was: then the lock file contradicts itself, or knows no files.
+                // All files are unchanged: the lock file is inconsistent, or lists no files.
                 if parts.is_empty() {
                     return formatter.write_str(
                         "its files do not have the digest that the lock file names as `integrity`",
@@ -131,11 +132,11 @@ impl fmt::Display for Drift {
     }
 }
 
-/// How often is looked again while others change the store.
+/// Maximum number of attempts while other processes change the store.
 const MOST_LOOKS: usize = 4;
 
-/// Looks at installed skills: those that are named, or all. Nothing is locked, so that a store can be looked at that nobody
-/// here may change; what another process changes meanwhile is no drift, and is looked at again.
+/// Verifies installed skills: the named ones, or all. No lock is taken, so that a read-only store can be verified;
+/// concurrent changes by other processes are not reported as drift, and the skill is verified again.
 pub fn verify(
     store: &Store,
     names: &[SkillName],
@@ -146,8 +147,8 @@ pub fn verify(
     loop {
         let (before, lock) = read_lock_file(store)?;
         let findings = look_once(store, &lock, names, trust, now)?;
-        // Skills change one by one and the lock file last: only together with the same lock file before and after, and
-        // without a change that is happening, is a difference one.
+        // Skills are changed one by one and the lock file last: a difference only counts if the lock file was the same
+        // before and after, and no change is in progress.
         let is_fine = findings.iter().all(|finding| finding.drifts.is_empty());
         let is_settled = || -> Result<bool, InstallError> {
             Ok(!store.is_changing()? && store.lock_file(MOST_BYTES)? == before)
@@ -159,8 +160,8 @@ pub fn verify(
     }
 }
 
-/// Checks one skill against a lock that was read already. Another process may be changing the store: whoever finds a
-/// difference calls [`verify`], which tells that from drift.
+/// Verifies one skill against a lock file. Another process may be changing the store: a caller that finds a difference
+/// calls [`verify`], which distinguishes that from drift.
 pub fn verify_one(
     store: &Store,
     lock: &LockFile,
@@ -229,7 +230,7 @@ fn difference(before: &FileHashes, now: &FileHashes) -> Drift {
     let removed = before.keys().filter(|path| !now.contains_key(*path));
     Drift::Content {
         changed: changed.map(|(path, _)| text(path)).collect(),
-        // A lock without hashes of files does not know which ones are new.
+        // Without file hashes in the lock file, new files can't be detected.
         added: if before.is_empty() { Vec::new() } else { added.map(text).collect() },
         removed: removed.map(text).collect(),
     }
@@ -269,7 +270,7 @@ fn judge(
             return None;
         }
     };
-    // What was installed unchanged was seen when it was installed.
+    // Unchanged signatures were first seen at the installation.
     let first_seen =
         entry.and_then(|entry| entry.installed_at.parse().ok()).filter(|_| drifts.is_empty());
     let signatures: Vec<prowess_trust::Signature> = signatures

@@ -1,7 +1,7 @@
-//! Lock files of other tools, as far as they say what is installed and from where.
+//! Reads the lock files of other tools: the installed skills and their sources.
 //!
-//! What they say is a claim: a hash is for comparing with what is fetched again, and proves nothing by itself. Names are
-//! texts of strangers and become a [`prowess_package::name::SkillName`] or nothing (NEG-5).
+//! Their content is untrusted: a hash is only compared with the files that are fetched again, and proves nothing by
+//! itself. Names are validated as [`prowess_package::name::SkillName`] (NEG-5).
 
 mod clawhub;
 mod compare;
@@ -19,10 +19,10 @@ use serde_json::Value;
 use crate::places::Places;
 use fields::Fields;
 
-/// A longer file was not written by any of these tools.
+/// Maximum size; none of these tools writes a larger file.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// Whose lock file it is.
+/// The kind of a lock file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockKind {
     /// `skills-lock.json` of a project, by the skills CLI.
@@ -33,14 +33,14 @@ pub enum LockKind {
     ClawHub,
     /// `.clawhub/origin.json` of one skill, by ClawHub (OC-12).
     ClawHubOrigin,
-    /// `skill-lock.json` as GAIA §7.3 has it (R50).
+    /// `skill-lock.json` as specified in GAIA §7.3 (R50).
     Gaia,
-    /// `skill-lock.json` as GAIA writes it today (R50).
+    /// `skill-lock.json` as GAIA currently writes it (R50).
     GaiaHub,
 }
 
 impl LockKind {
-    /// Which tool writes it.
+    /// The tool that writes it.
     pub fn tool(self) -> &'static str {
         match self {
             LockKind::SkillsProject | LockKind::SkillsUser => "the skills CLI",
@@ -50,39 +50,39 @@ impl LockKind {
     }
 }
 
-/// What a lock file says.
+/// The content of a lock file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
-    /// Whose file it is.
+    /// The kind of file.
     pub kind: LockKind,
     /// The skills, in the order of the file.
     pub skills: Vec<ImportedSkill>,
-    /// What else is in it, as JSON.
+    /// Other fields, as JSON.
     pub extra: Vec<(String, String)>,
-    /// What does not fit together.
+    /// Inconsistencies.
     pub notes: Vec<String>,
 }
 
-/// One skill of a lock file.
+/// A skill in a lock file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedSkill {
-    /// The name, as it is written.
+    /// The name as written.
     pub name: String,
-    /// Whose it is, where names have owners.
+    /// The owner, if names have owners.
     pub owner: Option<String>,
-    /// The version that is installed.
+    /// The installed version.
     pub version: Option<String>,
-    /// The range that was asked for.
+    /// The requested range.
     pub requested: Option<String>,
-    /// Where it came from.
+    /// The source.
     pub source: ImportedSource,
-    /// What its files hash to.
+    /// The hashes of its files.
     pub hashes: Vec<ImportedHash>,
-    /// When it was installed, as it is written.
+    /// The time of installation as written.
     pub installed_at: Option<String>,
-    /// Whether updates leave it alone, and why.
+    /// The reason why updates skip it, if they do.
     pub pinned: Option<String>,
-    /// What else is said of it, as JSON.
+    /// Other fields, as JSON.
     pub extra: Vec<(String, String)>,
 }
 
@@ -93,75 +93,75 @@ impl ImportedSkill {
     }
 }
 
-/// Where a skill came from.
+/// The source of a skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImportedSource {
-    /// A repository: `owner/repo` or a URL, perhaps a branch or tag, perhaps a folder or file in it.
+    /// A git repository: `owner/repo` or a URL, optionally with a revision and a path.
     Git {
         /// `owner/repo` or a URL.
         repository: String,
         /// A branch, a tag or a commit.
         reference: Option<String>,
-        /// The path of the skill in it.
+        /// The path of the skill in the repository.
         path: Option<String>,
     },
-    /// A folder of the machine.
+    /// A folder on this machine.
     Local(String),
-    /// A web site that offers skills under `/.well-known/`.
+    /// A web site that publishes skills under `/.well-known/`.
     WellKnown(String),
-    /// A registry; without a URL it is the tool's usual one.
+    /// A registry; without a URL it is the tool's default one.
     Registry(Option<String>),
-    /// Anything else, in the tool's own word and text.
+    /// Any other source.
     Other {
-        /// The tool's word for the kind of source.
+        /// The tool's own term for the kind of source.
         kind: String,
-        /// Where.
+        /// The source as written.
         text: String,
     },
-    /// The file does not say.
+    /// No source is given.
     Unknown,
 }
 
-/// A hash, and what it is over.
+/// A hash and its input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedHash {
-    /// What it is over.
+    /// The input of the hash.
     pub over: HashedWhat,
-    /// The hash, as it is written.
+    /// The hash as written.
     pub text: String,
 }
 
-/// What a hash is over.
+/// The input of a hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HashedWhat {
-    /// All files, as the skills CLI does it: [`prowess_package::digest::skills_cli_hash`].
+    /// All files, by the algorithm of the skills CLI: [`prowess_package::digest::skills_cli_hash`].
     SkillsCli,
-    /// All files, as ClawHub does it: [`prowess_package::digest::clawhub_fingerprint`].
+    /// All files, by ClawHub's algorithm: [`prowess_package::digest::clawhub_fingerprint`].
     ClawHub,
-    /// All files, as GAIA does it: [`prowess_package::digest::gaia_content_digest`].
+    /// All files, by GAIA's algorithm: [`prowess_package::digest::gaia_content_digest`].
     GaiaContent,
-    /// The archive that was fetched.
+    /// The downloaded archive.
     Archive,
-    /// A tree of git, or whatever a tool takes in its place.
+    /// A git tree, or a tool's equivalent.
     GitTree,
-    /// What a site says of what it serves under `/.well-known/`.
+    /// The digest in a site's index under `/.well-known/`.
     WellKnown,
-    /// What was resolved for it.
+    /// The resolved dependencies.
     Dependencies,
 }
 
 /// Why a lock file can't be imported.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// The disk.
+    /// The file can't be read.
     #[error("cannot read `{}`: {source}", .path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The file is none that we know.
+    /// The kind of file is unknown.
     #[error(
         "`{}` is no lock file that we know: expected `skills-lock.json`, `.skill-lock.json`, `.clawhub/lock.json`, \
          `origin.json` or `skill-lock.json`", .path.display()
@@ -170,23 +170,23 @@ pub enum ImportError {
         /// The file.
         path: PathBuf,
     },
-    /// The file is wrong.
+    /// The file is invalid.
     #[error("`{}`: {problem}", .path.display())]
     Wrong {
         /// The file.
         path: PathBuf,
-        /// Where, and what is wrong.
+        /// The position and the problem.
         problem: ImportProblem,
     },
 }
 
-/// What is wrong with a lock file.
+/// A problem in a lock file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {why}")]
 pub struct ImportProblem {
-    /// The line and column, or the way to the value, such as `skills.deploy.version`.
+    /// The line and column, or the path of the value, such as `skills.deploy.version`.
     pub place: String,
-    /// What is wrong, and what to do about it.
+    /// The problem, with advice.
     pub why: String,
 }
 
@@ -204,12 +204,12 @@ pub fn read(path: &Path) -> Result<Imported, ImportError> {
     Ok(imported)
 }
 
-/// Reads the text of a lock file.
+/// Parses the text of a lock file.
 pub fn parse(kind: LockKind, text: &str) -> Result<Imported, ImportProblem> {
     parse_value(kind, json(text)?)
 }
 
-/// The lock files that are there, where their tools put them.
+/// The lock files that exist in the default locations of their tools.
 pub fn find(places: &Places) -> Vec<PathBuf> {
     const USUAL: &[&str] = &[
         "skills-lock.json",
@@ -220,7 +220,7 @@ pub fn find(places: &Places) -> Vec<PathBuf> {
         "~/.openclaw/.clawhub/lock.json",
         "${GAIA_CONFIG_DIR:-~/.gaia}/skills/skill-lock.json",
     ];
-    // Other tools write theirs where they were started, also where no project is.
+    // Other tools write to the folder in which they were started, even outside of projects.
     let here = |usual: &str| {
         let is_relative = !usual.starts_with(['$', '~']);
         is_relative.then(|| places.current.join(usual))
@@ -233,7 +233,7 @@ pub fn find(places: &Places) -> Vec<PathBuf> {
 
 fn json(text: &str) -> Result<Value, ImportProblem> {
     serde_json::from_str(text).map_err(|error| ImportProblem {
-        // The column is 0 where a line holds nothing.
+        // The column is 0 on an empty line.
         place: format!("line {}, column {}", error.line(), error.column().max(1)),
         why: "this is not JSON".to_owned(),
     })
@@ -251,7 +251,7 @@ fn parse_value(kind: LockKind, value: Value) -> Result<Imported, ImportProblem> 
     }
 }
 
-/// The kind of a file: by its name, and of two that share one by what is in it.
+/// The kind of a file, by its name; for ambiguous names, by its content.
 fn kind_of(path: &Path, value: &Value) -> Option<LockKind> {
     let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
     let above = path.parent().and_then(name);
@@ -269,7 +269,7 @@ fn kind_of(path: &Path, value: &Value) -> Option<LockKind> {
 
 fn read_text(path: &Path) -> Result<String, ImportError> {
     let failed = |source| ImportError::Read { path: path.to_owned(), source };
-    // Opening a pipe would wait for somebody to write into it.
+    // Opening a pipe would block.
     if !fs::metadata(path).map_err(failed)?.is_file() {
         return Err(failed(io::Error::other("it is not a file")));
     }

@@ -316,6 +316,9 @@ impl InstallError {
             Self::Unresolved(_) => ("version-conflict", ProblemKind::Failed),
             Self::Range(_) => ("invalid-range", ProblemKind::InvalidInput),
             Self::NoRegistry(_) => ("no-registry", ProblemKind::Failed),
+            Self::Lock { source: LockError::Conflict(_), .. } => {
+                ("lock-file-conflict", ProblemKind::Conflict)
+            }
             Self::Lock { .. } => ("lock-file-unusable", ProblemKind::Corrupt),
             Self::Store(_) => ("store-unusable", ProblemKind::Failed),
             Self::Commit { .. } => ("change-failed", ProblemKind::Failed),
@@ -343,6 +346,10 @@ impl InstallError {
             }
             // Its message says which program to use: there is nothing wrong with the file.
             Self::Lock { source: LockError::Version(_), .. } => Vec::new(),
+            Self::Lock { source: LockError::Conflict(_), .. } => vec![Remedy::ResolveLockFile],
+            Self::Lock { source: LockError::Markers(_) | LockError::Side { .. }, .. } => advice(
+                "take one side as a whole from version control, and install the skills of the other side again",
+            ),
             Self::Lock { is_shared: true, .. } => advice("restore it from version control"),
             Self::Lock { is_shared: false, .. } => {
                 let mut remedies = advice(
@@ -581,7 +588,7 @@ impl Installer<'_> {
         let before_files = installed.map(|it| self.store.agreed_files(&metadata.name, it));
         let files = before_files.map(|before| FileChanges::between(&before, &hashes));
         let changed_scripts: BTreeSet<String> =
-            files.iter().flat_map(|it| it.changed_or_added()).collect();
+            files.iter().flat_map(FileChanges::changed_or_added).collect();
         let candidate = Candidate {
             calls_itself: metadata.calls_itself.as_deref(),
             is_prose,

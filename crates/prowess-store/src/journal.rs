@@ -1,14 +1,14 @@
-//! What a change is going to do, on disk before it is done: whoever finds it can finish it.
+//! The journal of a change, on disk before the change starts, so that recovery can complete it.
 
 use prowess_package::digest::Sha256Digest;
 use prowess_package::name::SkillName;
 
-/// The first line. A store with a journal of another version is left to the program that wrote it.
+/// The first line. A journal of another version is left to the program that wrote it.
 const HEADER: &str = "prowess-store-journal 1";
-/// The last line: a journal without it was never finished.
+/// The last line: a journal without it is incomplete.
 const FOOTER: &str = "end\n";
 
-/// One thing that a change does.
+/// A step of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum JournalStep {
     /// Puts a staged folder in the place of a skill.
@@ -17,10 +17,10 @@ pub(crate) enum JournalStep {
         name: SkillName,
         /// The staged folder.
         slot: String,
-        /// Of what is staged: tells old from new after they were exchanged.
+        /// The digest of the staged files, which distinguishes old from new after an exchange.
         digest: Sha256Digest,
     },
-    /// Takes a skill away.
+    /// Removes a skill.
     Remove {
         /// The skill.
         name: SkillName,
@@ -29,7 +29,7 @@ pub(crate) enum JournalStep {
     LockFile,
 }
 
-/// The journal as text.
+/// Writes a journal as text.
 pub(crate) fn write(steps: &[JournalStep]) -> String {
     let mut text = format!("{HEADER}\n");
     for step in steps {
@@ -46,10 +46,10 @@ pub(crate) fn write(steps: &[JournalStep]) -> String {
     text
 }
 
-/// The steps of a journal, or nothing where it is not one of this version.
+/// Parses a journal; `None` if it is not one of this version.
 ///
-/// Slots are checked like names: a journal is a file on disk that somebody may have changed, and nothing in it leads out
-/// of the store (attack registry-B13).
+/// Slots are validated like names: a journal is a file on disk that may have been modified, and nothing in it may lead
+/// out of the store (attack registry-B13).
 pub(crate) fn read(text: &str) -> Option<Vec<JournalStep>> {
     let lines = text.strip_prefix(HEADER)?.strip_prefix('\n')?.strip_suffix(FOOTER)?;
     lines.lines().map(step).collect()
@@ -59,7 +59,7 @@ fn step(line: &str) -> Option<JournalStep> {
     let words: Vec<&str> = line.split(' ').collect();
     match words.as_slice() {
         ["install", name, slot, digest] => {
-            // Slots are named by us and look like names of skills.
+            // Slots are named by us and have the form of skill names.
             slot.parse::<SkillName>().ok()?;
             let (name, digest) = (name.parse().ok()?, digest.parse().ok()?);
             Some(JournalStep::Install { name, slot: (*slot).to_owned(), digest })

@@ -95,6 +95,7 @@ pub mod agreement;
 pub mod capabilities;
 pub mod commit;
 pub mod composition;
+pub mod conflict;
 pub mod declared_version;
 pub mod difference;
 pub mod discovery;

@@ -78,6 +78,24 @@ pub enum LockError {
     /// Not JSON.
     #[error("it is not JSON: {0}")]
     Json(String),
+    /// Version control could not merge two versions of it.
+    #[error("it has a merge conflict (line {0})")]
+    Conflict(usize),
+    /// The markers of a merge conflict do not fit together.
+    #[error("it has a merge conflict whose markers are incomplete (line {0})")]
+    Markers(usize),
+    /// One side of a merge conflict is no lock by itself.
+    #[error(
+        "it has a merge conflict (line {line}), and the side `{label}` can't be read by itself: {problem}"
+    )]
+    Side {
+        /// The line of the first marker.
+        line: usize,
+        /// What the marker calls the side.
+        label: String,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// A later version, or another file. It is left as it is: a lock is never thrown away.
     #[error(
         "it has version {0}, and this program reads version {VERSION}; use the program that wrote it, or a newer one"
@@ -167,6 +185,9 @@ impl LockEntry {
 impl LockFile {
     /// Reads a lock.
     pub fn parse(text: &str) -> Result<Self, LockError> {
+        if let Some(line) = crate::conflict::conflict_line(text) {
+            return Err(LockError::Conflict(line));
+        }
         let value: Value =
             serde_json::from_str(text).map_err(|error| LockError::Json(error.to_string()))?;
         let Value::Object(mut top) = value else {
@@ -203,6 +224,13 @@ impl LockFile {
         }
         lock.extra = top;
         Ok(lock)
+    }
+
+    /// Keeps the fields of another lock that this version does not know, unless it has them itself.
+    pub(crate) fn keep_unknown_of(&mut self, other: &Self) {
+        for (key, value) in &other.extra {
+            self.extra.entry(key.clone()).or_insert_with(|| value.clone());
+        }
     }
 
     /// The text of the lock: keys in a fixed order, so that a change shows as what it is.

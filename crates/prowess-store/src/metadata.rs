@@ -1,4 +1,4 @@
-//! What the files of a skill say about it, as far as installing it is concerned.
+//! The metadata of a skill that an installation needs, read from its files.
 
 use std::borrow::Cow;
 
@@ -14,69 +14,69 @@ use prowess_policy::{GrantSet, grants};
 
 use crate::declared_version::{self, ParsedVersion};
 
-/// The newest release of the registry client that other skills are written for, whose features are all here (SKL layer
-/// 3): a skill that asks for a later one asks for something that is not.
+/// The newest version of the registry client whose features are all supported (SKL layer 3). A skill that requires a
+/// later one is rejected.
 pub const COMPATIBLE_CLIENT: semver::Version = semver::Version::new(1, 0, 0);
 
-/// What a name is made of that is shown.
+/// Maximum length of a displayed name.
 const MOST_SHOWN: usize = 80;
-/// The rule about names, which whoever chose another name has settled.
+/// The rule about names, which does not apply if the user chose another name.
 pub(crate) const NAME_RULE: &str = "invalid-name";
 
-/// A skill that was read from its files.
+/// The metadata of a skill.
 #[derive(Debug, Clone)]
 pub struct SkillMetadata {
     /// The name under which it is installed.
     pub name: SkillName,
-    /// What it calls itself, where that is no name that can be installed and the user chose `name` for it.
+    /// Its declared name, if that can't be installed and the user chose `name` instead.
     pub calls_itself: Option<String>,
-    /// Its version; `0.0.0` stands for none (R5).
+    /// Its version; `0.0.0` if it declares none (R5).
     pub version: semver::Version,
-    /// Whether that version is its own, and not the one that stands for none (R5).
+    /// Whether it declares a version (R5).
     pub declares_version: bool,
-    /// The version as it is written, where it is written otherwise.
+    /// The version as written, if it differs.
     pub written_version: Option<String>,
-    /// Everything it declares.
+    /// The parsed skill.
     pub skill: Skill,
-    /// Everything it asks for.
+    /// The permissions it requests.
     pub grants: GrantSet,
     /// Whether it is text without front matter (R8).
     pub is_prose: bool,
-    /// What `check` calls errors.
+    /// The errors that `check` reports.
     pub errors: Vec<String>,
-    /// What else is wrong with it without keeping it from being installed.
+    /// Warnings, which don't prevent the installation.
     pub warnings: Vec<String>,
 }
 
-/// Why a skill can't be installed, whoever vouches for it.
+/// Why a skill can't be installed, whatever its signatures.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MetadataError {
-    /// Its front matter can't be read.
+    /// Its front matter can't be parsed.
     #[error("its `{MANIFEST}` can't be read: {0}")]
     Unreadable(String),
-    /// Its name is none (R2, NEG-1).
+    /// Its name is invalid (R2, NEG-1).
     #[error("{0}")]
     Name(#[from] SkillNameError),
-    /// There is nothing in it.
+    /// It is empty.
     #[error("its `{MANIFEST}` is empty")]
     Empty,
-    /// Another name was chosen for it than its own, which can be installed.
+    /// Another name was chosen although its own can be installed.
     #[error(
         "it is called `{0}`, and another name can only be given to a skill whose own can't be installed"
     )]
     HasName(SkillName),
-    /// It is written for a later client (SKL layer 3).
+    /// It requires a later client (SKL layer 3).
     #[error(
         "it asks for a client of version {wanted}, and this one does what {COMPATIBLE_CLIENT} does"
     )]
     NewerClient {
-        /// What it asks for.
+        /// The required version.
         wanted: String,
     },
 }
 
-/// Reads a skill. `known_as` is what it is called where it comes from, which counts when it has no name itself (R3).
-/// `chosen` is the name that the user gave it because its own can't be installed.
+/// Reads a skill. `known_as` is its name at its source, which is used if it declares none (R3). `chosen` is the name
+/// that the user gave it because its own can't be installed.
 pub fn read_metadata(
     tree: &Tree,
     known_as: &str,
@@ -85,7 +85,7 @@ pub fn read_metadata(
     parse_metadata(tree.manifest(), known_as, chosen)
 }
 
-/// The same from the bytes of a `SKILL.md`.
+/// Parses the bytes of a `SKILL.md`.
 pub fn parse_metadata(
     bytes: &[u8],
     known_as: &str,
@@ -96,8 +96,8 @@ pub fn parse_metadata(
     describe_checked(checked, known_as, chosen)
 }
 
-/// Reads the `SKILL.md` of an installed skill: its name, version and model. It was checked when it was installed, so no
-/// rule runs and [`SkillMetadata::errors`] has at most what the parser says.
+/// Parses the `SKILL.md` of an installed skill: its name, version and model. It was checked when it was installed, so
+/// no rule runs and [`SkillMetadata::errors`] contains parser errors only.
 pub fn parse_installed_metadata(
     bytes: &[u8],
     known_as: &str,
@@ -119,7 +119,7 @@ fn describe_checked(
     if checked.document.text.trim_start_matches('\u{feff}').trim().is_empty() {
         return Err(MetadataError::Empty);
     }
-    // Prose is a skill (R8), and bytes that are neither front matter nor text are nothing.
+    // Prose is a skill (R8); bytes that are neither front matter nor text are not.
     let is_prose = checked.document.front_matter == FrontMatter::Absent;
     if !checked.is_skill() || (is_prose && !errors.is_empty()) {
         let first = errors.first().map(|(_, message)| message.clone());
@@ -151,7 +151,7 @@ fn describe_checked(
         None => semver::Version::new(0, 0, 0),
     };
     if let Some(wanted) = &skill.min_client_version {
-        // One that can't be read may be anything.
+        // An unreadable version may require anything.
         let is_enough =
             semver::Version::parse(wanted.as_str()).is_ok_and(|wanted| wanted <= COMPATIBLE_CLIENT);
         if !is_enough {
@@ -181,10 +181,10 @@ fn describe_checked(
     })
 }
 
-/// The name that a skill is installed under, and its own where that is another one.
+/// The name under which a skill is installed, and its declared name if that differs.
 ///
-/// Another name is only for skills whose own can't be installed. Otherwise two skills with one name could lie side by side
-/// in a store, and agents, which read the name in the file, would see only one of them.
+/// Another name is only allowed if the declared one can't be installed. Otherwise a store could contain two skills with
+/// the same declared name, and agents, which read the name in the file, would see only one of them.
 fn installed_name(
     own: &str,
     chosen: Option<&SkillName>,
@@ -202,12 +202,12 @@ fn installed_name(
 }
 
 impl SkillMetadata {
-    /// The skills it can't do without, and the ones it would like (GAIA §10.3, SRT §4.6).
+    /// Its required and optional dependencies (GAIA §10.3, SRT §4.6).
     pub fn dependencies(&self) -> &[SkillDependency] {
         &self.skill.requirements.skills
     }
 
-    /// What signatures are about: the name in the file, whatever it is installed as.
+    /// The name that signatures cover: the declared one, whatever it is installed as.
     pub fn own_name(&self) -> &str {
         self.calls_itself.as_deref().unwrap_or(self.name.as_str())
     }

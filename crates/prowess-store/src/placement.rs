@@ -1,7 +1,7 @@
-//! Puts skills where agents look, and takes them away again.
+//! Places skills into the folders of agents, and removes them again.
 //!
-//! A skill lies in our store once. In the folder of an agent there is a link to it, or a copy where the agent is reported
-//! not to see links. What was put there is written down, and nothing else is ever replaced or removed.
+//! A skill is in our store once. The folder of an agent contains a link to it, or a copy if the agent is reported not
+//! to see links. Every placement is recorded, and nothing else is ever replaced or removed.
 
 mod apply;
 mod reach;
@@ -35,22 +35,22 @@ pub struct PlacementRequest<'w> {
     pub skill: &'w SkillName,
     /// Its folder in the store.
     pub directory: &'w Path,
-    /// Who should find it.
+    /// The agents that should find it.
     pub agents: &'w [&'static Agent],
-    /// In the project, or for the user everywhere.
+    /// The scope: the project, or the user.
     pub scope: Scope,
-    /// As a link or as a copy.
+    /// Whether to create a link or a copy.
     pub mode: PlacementMode,
 }
 
-/// How a skill is put into a folder.
+/// How a skill is placed into a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlacementMode {
-    /// As a link, unless an agent that looks there is reported not to see links.
+    /// As a link, unless an agent that uses the folder is reported not to see links.
     AsSeen,
     /// As a link.
     Link,
-    /// As a copy, which does not change when the skill is updated until it is placed again.
+    /// As a copy, which is only updated when it is placed again.
     Copy,
 }
 
@@ -59,21 +59,21 @@ pub enum PlacementMode {
 pub struct Placement {
     /// The skill.
     pub skill: SkillName,
-    /// Where it is put, free of links.
+    /// The path, free of symbolic links.
     pub path: PathBuf,
-    /// The ids of the agents for which it is there.
+    /// The ids of the agents that use it.
     pub owners: Vec<String>,
-    /// As what.
+    /// The form.
     pub form: PlacementForm,
-    /// Why it is a copy, where it is one.
+    /// The reason if it is a copy.
     pub why: Option<String>,
-    /// What has to be done.
+    /// The change to make.
     pub change: PlacementChange,
-    /// What was placed there earlier and makes room.
+    /// The earlier placement that it replaces.
     pub replaces: Option<PlacementForm>,
 }
 
-/// What is put into a folder.
+/// The form of a placement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlacementForm {
     /// A link with this target, relative to the folder.
@@ -82,20 +82,20 @@ pub enum PlacementForm {
     Copy(Sha256Digest),
 }
 
-/// What has to be done for a placement.
+/// The change that a placement needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlacementChange {
-    /// There is nothing yet.
+    /// Create it.
     Make,
-    /// What was put there earlier makes room.
+    /// Replace an earlier placement.
     Replace,
-    /// It is there already.
+    /// None: it exists already.
     Keep,
-    /// The very same link is there already, made by somebody else, who will also have to remove it.
+    /// None: the same link exists already and was created by someone else, who has to remove it too.
     Theirs,
 }
 
-/// Why nothing was placed. Nothing has changed then.
+/// Why a placement failed. Nothing has changed then.
 #[derive(Debug, thiserror::Error)]
 pub enum PlacementError {
     /// There is no project.
@@ -109,15 +109,15 @@ pub enum PlacementError {
         /// The scope.
         scope: Scope,
     },
-    /// Something else is there.
+    /// The path is occupied.
     #[error("`{}` is {what}, which was not put there by us: move it away, or rename it", .path.display())]
     Occupied {
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// What is there.
+        /// What occupies it.
         what: String,
     },
-    /// The way to the folder leaves the project or the home (attack registry-B14).
+    /// The folder is outside the project or the home because of a symbolic link (attack registry-B14).
     #[error(
         "`{}` leads to `{}`, outside of `{}`: nothing is written there; remove the link, or place the skill by hand",
         .path.display(), .to.display(), .anchor.display()
@@ -125,17 +125,17 @@ pub enum PlacementError {
     Leaves {
         /// The folder of the agent.
         path: PathBuf,
-        /// Where it leads.
+        /// The target of the link.
         to: PathBuf,
-        /// What it should not leave.
+        /// The folder that it must not leave.
         anchor: PathBuf,
     },
-    /// The list of what was placed is wrong (attack registry-B13).
+    /// The record of placements is invalid (attack registry-B13).
     #[error("`{}` can't be relied on: {why}; correct it, or remove it and what it lists", .path.display())]
     Record {
-        /// The list.
+        /// The record.
         path: PathBuf,
-        /// What is wrong.
+        /// The reason.
         why: String,
     },
     /// The skill can't be copied.
@@ -143,17 +143,17 @@ pub enum PlacementError {
     Copy {
         /// The skill.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         source: TreeError,
     },
-    /// The disk.
+    /// An input or output error.
     #[error("cannot {doing} `{}`: {source}{}", .path.display(), prowess_files::advice(.source))]
     Disk {
-        /// What was being done.
+        /// The operation.
         doing: &'static str,
-        /// To what.
+        /// The path.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
@@ -170,7 +170,7 @@ fn disk(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Placement
     move |source| PlacementError::Disk { doing, path, source }
 }
 
-/// What [`apply`] would do. Nothing is written.
+/// Plans what [`apply`] would do. Nothing is written.
 pub fn plan(
     places: &Places,
     request: &PlacementRequest<'_>,
@@ -180,9 +180,9 @@ pub fn plan(
     Ok(planned.into_iter().map(|(_, placement)| placement).collect())
 }
 
-/// Whether the places of requests are free or ours, for skills that are not in the store yet. Nothing is written.
+/// Checks that the destinations are free or ours, for skills that are not in the store yet. Nothing is written.
 ///
-/// Somebody may take a place after that: [`apply`] looks again.
+/// The destinations may change after that: [`apply`] checks again.
 pub fn check(
     places: &Places,
     scope: Scope,
@@ -205,22 +205,22 @@ pub fn check(
     Ok(())
 }
 
-/// Where a skill would be placed.
+/// The destination of a skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Destination {
     /// The skill.
     pub skill: SkillName,
-    /// The place, free of links.
+    /// The path, free of symbolic links.
     pub path: PathBuf,
-    /// The ids of the agents for which it would be there.
+    /// The ids of the agents that would use it.
     pub owners: Vec<String>,
     /// Whether it would be a copy.
     pub is_copy: bool,
-    /// What somebody else has there, such as "a folder".
+    /// What occupies the path, such as "a folder".
     pub in_the_way: Option<String>,
 }
 
-/// Where a skill would be placed that is not in the store yet, and what is in the way. Nothing is written.
+/// The destinations of a skill that is not in the store yet, and what occupies them. Nothing is written.
 pub fn destinations(
     places: &Places,
     request: &PlacementRequest<'_>,
@@ -250,8 +250,8 @@ pub fn destinations(
     Ok(destinations)
 }
 
-/// The folders of the agents of a request. Agents that share a folder share what is in it, also when the folder is one by a
-/// link.
+/// The folders of the agents of a request. Agents that share a folder share its content, also if the folder is shared
+/// through a symbolic link.
 fn folders_of(
     places: &Places,
     request: &PlacementRequest<'_>,
@@ -311,13 +311,13 @@ fn plan_one(
     Ok(Placement { skill: request.skill.clone(), path, owners, form, why, change, replaces })
 }
 
-/// Where a skill would be placed, and what is there.
+/// A destination and its current content.
 struct Place {
     path: PathBuf,
     there: There,
-    /// Everybody who would own it.
+    /// The ids of all agents that would use it.
     owners: Vec<String>,
-    /// Why it would be a copy, if it would.
+    /// The reason if it would be a copy.
     why: Option<String>,
     is_recorded: bool,
 }
@@ -348,7 +348,7 @@ impl Place {
                 let source = agent.links.source.unwrap_or_default();
                 Some(format!("{} is reported not to see links ({source})", agent.title))
             }
-            // Somebody asked for a copy earlier.
+            // A copy was requested earlier.
             (PlacementMode::AsSeen, None, There::Ours(PlacementForm::Copy(_))) => {
                 Some("it is one already".to_owned())
             }
@@ -358,7 +358,7 @@ impl Place {
     }
 }
 
-/// That somebody else has a place.
+/// The error for an occupied path.
 fn occupied(path: PathBuf, theirs: &Theirs, is_recorded: bool) -> PlacementError {
     let what = match theirs {
         Theirs::Link(target) => format!("a link to `{}`", target.display()),
@@ -369,13 +369,13 @@ fn occupied(path: PathBuf, theirs: &Theirs, is_recorded: bool) -> PlacementError
     PlacementError::Occupied { path, what }
 }
 
-/// The skill that is placed.
+/// The skill to place.
 struct Source {
     folder: PathBuf,
 }
 
 impl Source {
-    /// Its folder, free of links except for its own name: a store may exchange what that leads to.
+    /// Its folder, free of symbolic links except for the last component, whose target a store may exchange.
     fn look(directory: &Path) -> Result<Self, PlacementError> {
         let missing = || disk("find", directory)(io::ErrorKind::NotFound.into());
         let (Some(above), Some(name)) = (directory.parent(), directory.file_name()) else {
@@ -389,7 +389,7 @@ impl Source {
         Ok(Self { folder })
     }
 
-    /// Where it will lie once it is installed. Folders that are not there yet will be made without links.
+    /// Its future folder before it is installed. Missing folders will be created without links.
     fn expect(directory: &Path) -> Self {
         let known = directory.ancestors().skip(1).find_map(|above| {
             let rest = directory.strip_prefix(above).ok()?;
@@ -403,7 +403,7 @@ impl Source {
         digest(&opened).map_err(|source| PlacementError::Copy { path: self.folder.clone(), source })
     }
 
-    /// The way from a folder to it.
+    /// The relative path from a folder to it.
     fn seen_from(&self, folder: &Path) -> PathBuf {
         let (mut from, mut to) = (folder.components(), self.folder.components());
         let shared = folder.components().zip(self.folder.components());
@@ -415,16 +415,16 @@ impl Source {
     }
 }
 
-/// What is at a place.
+/// The content of a path.
 enum There {
     Nothing,
-    /// What the list says we put there.
+    /// A recorded placement.
     Ours(PlacementForm),
     /// Anything else.
     Theirs(Theirs),
 }
 
-/// What somebody else has put at a place.
+/// Content that we did not create.
 enum Theirs {
     Link(PathBuf),
     Folder,
@@ -460,7 +460,7 @@ fn found_in(
             if is_ours(&form) { There::Ours(form) } else { There::Theirs(Theirs::Link(target)) }
         }
         Some(EntryKind::Folder) if recorded.is_some() => {
-            // What can't be hashed holds a link or worse, and we copy neither.
+            // A folder that can't be hashed contains links or special files, which we never copy.
             match digest(&folder.folder(name)?).map(PlacementForm::Copy) {
                 Ok(form) if is_ours(&form) => There::Ours(form),
                 _ => There::Theirs(Theirs::Folder),
@@ -471,12 +471,12 @@ fn found_in(
     })
 }
 
-/// Whether a file of a skill is copied: caches that running it leaves behind are not.
+/// Whether a file of a skill is copied: caches from running it are not.
 fn is_copied(path: &str) -> bool {
     path != SIDECAR && path.parse().is_ok_and(|path| role_of(&path) != FileRole::Litter)
 }
 
-/// The digest of what is copied.
+/// The digest of the copied files.
 fn digest(folder: &Folder) -> Result<Sha256Digest, TreeError> {
     let mut hashes: FileHashes = tree::hash_folder(folder, &PackageLimits::PACKAGE)?;
     hashes.retain(|path, _| is_copied(path.as_str()));

@@ -1,41 +1,40 @@
-//! The folders that everything else starts from: home, project, our own. They are handed in, so that a test has a home of
-//! its own.
+//! The base folders: home, project, our own. They are passed in, so that a test has its own home.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-/// Where a user and a project keep things.
+/// The folders of a user and a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Places {
     /// The user's home.
     pub home: PathBuf,
-    /// The root of the project around the current folder, where there is one.
+    /// The root of the project around the current folder, if there is one.
     pub project: Option<PathBuf>,
-    /// The current folder: some agents also look in the folders between it and the project's root.
+    /// The current folder: some agents also search the folders between it and the project's root.
     pub current: PathBuf,
-    /// Our own data of the user: `$XDG_DATA_HOME/prowess` (R24).
+    /// The user's data folder: `$XDG_DATA_HOME/prowess` (R24).
     pub data: PathBuf,
-    /// What can be made again: `$XDG_CACHE_HOME/prowess`.
+    /// The cache folder: `$XDG_CACHE_HOME/prowess`.
     pub cache: PathBuf,
-    /// Skills that come with the program.
+    /// The folder of skills that come with the program.
     pub bundled: Option<PathBuf>,
-    /// Where the folders of the whole machine start: `/`.
+    /// The root of system-wide folders: `/`.
     pub machine: PathBuf,
-    /// Variables that move folders of agents, such as `CODEX_HOME`. Only absolute paths count.
+    /// Variables that move folders of agents, such as `CODEX_HOME`. Only absolute paths are used.
     pub variables: BTreeMap<String, PathBuf>,
 }
 
-/// For whom a skill is there.
+/// The scope of an installation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
-    /// For whoever works in the project.
+    /// The project, for everyone who works in it.
     Project,
-    /// For the user, in all projects.
+    /// The user, in all projects.
     User,
 }
 
 impl Scope {
-    /// The word on the wire.
+    /// The name in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Scope::Project => "project",
@@ -44,19 +43,19 @@ impl Scope {
     }
 }
 
-/// A folder of the tables at its place on this machine.
+/// A folder of the tables, located on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
-    /// The folder whose owner has chosen what is below it: the home, the project, or where a variable leads. Nothing
-    /// is written by a way that leaves it.
+    /// The folder that it must stay in: the home, the project, or the value of a variable. Nothing is written through a
+    /// symbolic link that leads out of it.
     pub anchor: PathBuf,
     /// The folder itself.
     pub path: PathBuf,
 }
 
 impl Places {
-    /// Where a folder of the tables is: `~/x` in the home, `${NAME:-~/x}/y` where a variable says, `/x` where it says,
-    /// anything else in the project. `None` when there is no project.
+    /// Locates a folder of the tables: `~/x` in the home, `${NAME:-~/x}/y` by a variable, `/x` as it is, anything else
+    /// in the project. `None` if there is no project.
     pub fn locate(&self, template: &str) -> Option<Location> {
         if let Some(rest) = template.strip_prefix("${") {
             let (variable, below) = rest.split_once('}')?;
@@ -82,7 +81,7 @@ impl Places {
         Some(Location { anchor: project.clone(), path: project.join(template) })
     }
 
-    /// The same in every folder from the project's root down to the current one, the nearest last.
+    /// Locates it in every folder from the project's root down to the current one, the nearest last.
     pub fn locate_downwards(&self, template: &str) -> Vec<Location> {
         let Some(project) = &self.project else { return Vec::new() };
         let mut folders: Vec<&Path> =
@@ -107,7 +106,7 @@ impl Places {
         }
     }
 
-    /// A path as people write it: `~/…` in the home, relative in the project.
+    /// A path for display: `~/…` in the home, relative in the project.
     pub fn shown(&self, path: &Path) -> String {
         let inside = |folder: &Path, before: &str| {
             let rest = path.strip_prefix(folder).ok()?;
@@ -119,7 +118,7 @@ impl Places {
     }
 }
 
-/// Absolute, and without `..`.
+/// Whether a path is absolute, without `..`.
 fn is_plain(path: &Path) -> bool {
     path.is_absolute() && !path.components().any(|part| part == Component::ParentDir)
 }

@@ -1,32 +1,32 @@
-//! Where the paths in a project's lock file begin. A lock file that is kept under version control must mean the same folder
-//! in every clone, so what lies in the repository is written as the way to it from the project.
+//! The base of paths in a project's lock file. A lock file under version control must mean the same folder in every
+//! clone, so paths inside the repository are written relative to the project.
 
 use std::path::{Component, Path, PathBuf};
 
 use crate::lock::{LockError, LockFile};
 use crate::source::Pinned;
 
-/// The folders that paths in a project's lock file are about.
+/// The base folders of paths in a project's lock file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectRoot {
-    /// The project: what paths are relative to.
+    /// The project, to which paths are relative.
     project: PathBuf,
-    /// The repository around it: no path leads further up.
+    /// The repository around it, which paths must not leave.
     top: PathBuf,
 }
 
 impl ProjectRoot {
-    /// The ground of a project. Its repository is the nearest folder around it with a `.git`; without one it is the project
-    /// itself.
+    /// Finds the base folders of a project. Its repository is the nearest folder around it with a `.git`; without one
+    /// it is the project itself.
     pub fn of_project(project: &Path) -> Self {
-        // Sources are recorded where they really are, so the project must be known by that name too.
+        // Sources are recorded with symbolic links resolved, so the project must be too.
         let project = project.canonicalize().unwrap_or_else(|_| project.to_owned());
         let repository = project.ancestors().find(|folder| folder.join(".git").exists());
         let top = repository.unwrap_or(&project).to_owned();
         Self { project, top }
     }
 
-    /// How a path is written; nothing when it lies outside.
+    /// The relative form of a path; `None` if it is outside the repository.
     fn written(&self, path: &str) -> Option<String> {
         let path = Path::new(path);
         path.strip_prefix(&self.top).ok()?;
@@ -47,14 +47,14 @@ impl ProjectRoot {
             return Some(".".to_owned());
         }
         if up == 0 {
-            // `./` says that it is no name of anything else.
+            // `./` marks it as a path.
             parts.insert(0, ".".to_owned());
         }
         Some(parts.join("/"))
     }
 
-    /// The place that a written path means; nothing when it leads out of the repository. It is reckoned with names alone: the
-    /// folder may not be there yet.
+    /// The absolute form of a written path; `None` if it leads out of the repository. It is computed lexically: the
+    /// folder may not exist yet.
     fn meant(&self, written: &str) -> Option<String> {
         let mut path = self.project.clone();
         for part in Path::new(written).components() {
@@ -68,7 +68,7 @@ impl ProjectRoot {
         Some(path.to_str()?.to_owned())
     }
 
-    /// Why a source means nothing on another machine.
+    /// Whether a source is a path outside the repository, which is invalid on another machine.
     pub(crate) fn lies_outside(&self, source: &Pinned) -> bool {
         match source {
             Pinned::Folder { path } => self.written(path).is_none(),
@@ -80,7 +80,7 @@ impl ProjectRoot {
         }
     }
 
-    /// A lock as it was read, with the places that its paths mean.
+    /// A lock file as read, with absolute paths.
     pub(crate) fn resolve(&self, mut lock: LockFile) -> Result<LockFile, LockError> {
         for (name, entry) in &mut lock.skills {
             let Some((key, path)) = entry.source.as_mut().and_then(local_path) else { continue };
@@ -95,7 +95,7 @@ impl ProjectRoot {
         Ok(lock)
     }
 
-    /// A lock as it is written. What lies outside keeps its whole path.
+    /// A lock file as written. Paths outside the repository stay absolute.
     pub(crate) fn written_lock(&self, lock: &LockFile) -> LockFile {
         let mut lock = lock.clone();
         for entry in lock.skills.values_mut() {
@@ -109,7 +109,7 @@ impl ProjectRoot {
     }
 }
 
-/// The path in a source that is on this machine, and what a lock file calls it.
+/// The local path of a source, and its name in a lock file.
 fn local_path(source: &mut Pinned) -> Option<(&'static str, &mut String)> {
     let is_remote = source.is_remote();
     match source {
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn no_path_leads_out_of_the_repository() {
-        // NEG-1, attack registry-B13: whoever writes a lock file names no places outside by counting upwards.
+        // NEG-1, attack registry-B13: a lock file can't use `..` to name places outside.
         let ground = ProjectRoot { project: "/r/desk".into(), top: "/r".into() };
         for written in ["../../etc", "../..", "./../../r", "x/../../../r/y", "/etc"] {
             assert_eq!(ground.meant(written), None, "{written}");

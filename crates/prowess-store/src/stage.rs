@@ -1,4 +1,4 @@
-//! Skills that are being prepared: a folder inside the store that nobody looks into, on the same file system.
+//! Staging: prepares skills in a hidden folder inside the store, on the same file system.
 
 use std::io::{self, Read, Seek};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,11 +11,10 @@ use prowess_package::unpack::{UnpackError, UnpackOptions, unpack_to_folder};
 
 use crate::store::{Folders, Store, StoreError};
 
-/// How often a name for the folder is tried before something else must be wrong.
+/// Maximum number of attempts to find an unused name.
 const MOST_TRIES: usize = 1_000;
 
-/// A folder for one change. Thrown away when it is dropped without having been committed, and by the next writer when
-/// its process is killed.
+/// A staging folder for one change. Deleted on drop unless committed, and by the next writer if its process was killed.
 #[derive(Debug)]
 pub struct Stage<'a> {
     store: &'a Store,
@@ -26,10 +25,10 @@ pub struct Stage<'a> {
     pub(crate) keep: bool,
 }
 
-/// A skill that lies ready in a [`Stage`].
+/// A skill that is ready in a [`Stage`].
 #[derive(Debug)]
 pub struct StagedSkill {
-    /// What it will be installed as.
+    /// The name under which it will be installed.
     pub name: SkillName,
     /// The declared version, as written.
     pub version: Option<String>,
@@ -46,7 +45,7 @@ impl StagedSkill {
 }
 
 impl Store {
-    /// Begins a change. The store is not locked for it: downloads and unpacking happen here.
+    /// Starts a change. The store is not locked: downloads and unpacking happen here.
     pub fn stage(&self) -> Result<Stage<'_>, StoreError> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let process = std::process::id();
@@ -57,11 +56,11 @@ impl Store {
             let name = format!("{process}-{number}");
             let folder = match folders.staging.make_folder(&name) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-                // Made, and swept by another writer before it could be opened.
+                // Another writer deleted it before it could be opened.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 made => made.map_err(access)?,
             };
-            // Another writer may take the new folder for that of a dead process until it is owned.
+            // Another writer may consider the new folder abandoned until it is locked.
             if folder.try_lock().map_err(access)?
                 && folder.is_entry_of(&folders.staging, &name).map_err(access)?
             {
@@ -73,7 +72,7 @@ impl Store {
 }
 
 impl Stage<'_> {
-    /// Unpacks an archive. What was refused leaves nothing behind.
+    /// Unpacks an archive. A rejected one leaves no files.
     pub fn unpack(
         &mut self,
         archive: impl Read + Seek,
@@ -90,7 +89,7 @@ impl Stage<'_> {
         })
     }
 
-    /// Copies files that are in memory.
+    /// Writes files from memory.
     pub fn copy(
         &mut self,
         tree: &Tree,
@@ -108,13 +107,13 @@ impl Stage<'_> {
         }
     }
 
-    /// Whether this still is a folder of that store.
+    /// Whether the folder still belongs to that store.
     pub(crate) fn belongs_to(&self, store: &Folders) -> io::Result<bool> {
         self.folder.is_entry_of(&store.staging, &self.name)
     }
 }
 
-/// Looks like a name, as the journal wants it.
+/// The next slot name, in the form of a skill name, which the journal requires.
 fn next_slot(slots: &mut usize) -> String {
     *slots += 1;
     format!("skill-{slots}")
@@ -123,7 +122,7 @@ fn next_slot(slots: &mut usize) -> String {
 impl Drop for Stage<'_> {
     fn drop(&mut self) {
         if !self.keep {
-            // Whatever stays is swept by the next writer.
+            // The next writer deletes what remains.
             let _ = self.folders.staging.remove_tree(self.name.as_bytes());
         }
     }

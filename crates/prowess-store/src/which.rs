@@ -1,7 +1,7 @@
 //! Which copy of a skill each agent loads, why, and what that costs.
 //!
-//! An agent's rule is cited where it is known, and where it is not, that is the answer. Costs are estimates: a token is
-//! taken for four characters.
+//! An agent's rule is cited if it is known; otherwise the result is unknown. Costs are estimates of four characters per
+//! token.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -17,57 +17,57 @@ use crate::discovery::{
 };
 use crate::places::{Places, Scope};
 
-/// What is asked.
+/// Options of the query.
 #[derive(Clone, Copy, Debug)]
 pub struct WhichOptions<'o> {
-    /// Where to start from.
+    /// The folders to start from.
     pub places: &'o Places,
-    /// Now, see [`DiscoverOptions::now`].
+    /// The current time, see [`DiscoverOptions::now`].
     pub now: SystemTime,
-    /// What is remembered between runs.
+    /// The cache between runs.
     pub memory: ScanCache<'o>,
-    /// The skill.
+    /// The name of the skill.
     pub name: &'o str,
     /// The agents.
     pub agents: Selection<'o>,
-    /// The tokens that the model has room for, where somebody said so.
+    /// The context window of the model in tokens, if known.
     pub context_tokens: Option<u64>,
 }
 
-/// Whose view is asked for.
+/// The agents to report.
 #[derive(Clone, Copy, Debug)]
 pub enum Selection<'o> {
-    /// Of all that something of is on this machine.
+    /// The agents that are in use on this machine.
     Present,
-    /// Of these.
+    /// These agents.
     Named(&'o [&'static Agent]),
 }
 
-/// How one agent sees a skill.
+/// How an agent sees a skill.
 #[derive(Clone, Debug)]
 pub struct AgentView {
     /// The agent.
     pub agent: &'static Agent,
-    /// What is known of how it chooses; `None` where nothing is.
+    /// The rules by which it chooses; `None` if they are unknown.
     pub rules: Option<&'static Rules>,
-    /// Every copy in its folders, in the order in which they count.
+    /// The copies in its folders, in order of precedence.
     pub copies: Vec<AgentCopy>,
-    /// What it loads.
+    /// The copies that it loads.
     pub loads: Loads,
-    /// What the first copy that is loaded takes of its catalogue.
+    /// The cost of the first loaded copy in its catalogue.
     pub cost: Option<Cost>,
 }
 
-/// What an agent loads under a name.
+/// The copies that an agent loads under a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loads {
-    /// Nothing.
+    /// None.
     Nothing,
-    /// One copy, by its number.
+    /// One copy, by index.
     One(usize),
-    /// Several copies, which it offers side by side.
+    /// Several copies, which are all offered.
     Several,
-    /// One of several copies, and no source says which.
+    /// One of several copies; which one is not documented.
     Unknown,
 }
 
@@ -76,70 +76,70 @@ pub enum Loads {
 pub struct AgentCopy {
     /// Its folder, as the agent reaches it.
     pub directory: PathBuf,
-    /// The same without links.
+    /// Its folder with symbolic links resolved.
     pub real: PathBuf,
-    /// What the agent calls the folder that it is in.
+    /// The agent's own term for the folder that contains it.
     pub folder: &'static str,
-    /// For whom that folder is; `None` for one of the machine.
+    /// The scope of that folder; `None` for one of the whole machine.
     pub scope: Option<Scope>,
     /// The declared version.
     pub version: Option<String>,
-    /// What becomes of it.
+    /// Whether it is loaded.
     pub fate: CopyOutcome,
-    /// What the agent minds about the file and loads all the same.
+    /// Warnings of the agent about the file, which it loads nevertheless.
     pub remarks: Vec<String>,
 }
 
-/// What becomes of a copy.
+/// Whether a copy is loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CopyOutcome {
     /// It is loaded.
     Loaded,
     /// It is loaded under another name.
     LoadedAs(String),
-    /// Another copy stands before it, by its number.
+    /// Another copy takes precedence, by index.
     Behind(usize),
-    /// It is the same folder as another copy, by its number.
+    /// It is the same folder as another copy, by index.
     Same(usize),
-    /// The agent refuses the file, and why.
+    /// The agent rejects the file, with the reasons.
     Dropped(Vec<String>),
-    /// The agent does not get to see it, and why.
+    /// The agent does not find it, with the reason.
     Unseen(String),
-    /// No source says.
+    /// Not documented.
     Unknown,
 }
 
-/// What a skill takes of a catalogue: estimates.
+/// The estimated cost of a skill in a catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
     /// The tokens of its entry.
     pub tokens: u64,
-    /// The characters of its description that are cut off whatever the room.
+    /// Number of characters of its description that are always truncated.
     pub cut: usize,
     /// The tokens of all entries of the catalogue.
     pub catalogue: u64,
-    /// How many entries it has.
+    /// The number of entries.
     pub entries: usize,
-    /// The tokens that the catalogue has room for.
+    /// The size limit of the catalogue in tokens.
     pub room: u64,
 }
 
 impl Cost {
-    /// Whether the catalogue has more than it has room for, so that descriptions are cut or left out.
+    /// Whether the catalogue exceeds its limit, so that descriptions are truncated or omitted.
     pub fn overflows(&self) -> bool {
         self.catalogue > self.room
     }
 
-    /// What the skill takes, in thousandths of the room.
+    /// The cost of the skill, in thousandths of the limit.
     pub fn thousandths(&self) -> u64 {
         (self.tokens * 1000).checked_div(self.room).unwrap_or(u64::MAX)
     }
 }
 
-/// A token is about four characters.
+/// The estimated number of characters per token.
 const CHARACTERS_OF_A_TOKEN: u64 = 4;
 
-/// How each agent sees a skill, in the order of the agents.
+/// Reports how each agent sees a skill, in the order of the agents.
 pub fn which(options: &WhichOptions<'_>) -> Vec<AgentView> {
     let agents = match options.agents {
         Selection::Present => agents::present(options.places),
@@ -158,7 +158,7 @@ pub fn which(options: &WhichOptions<'_>) -> Vec<AgentView> {
     views
 }
 
-/// Folders that were looked at, each once.
+/// The folders that were searched, each once.
 struct AgentFolders {
     scanner: Scanner,
     folders: HashMap<PathBuf, Vec<FoundSkill>>,
@@ -177,7 +177,7 @@ impl AgentFolders {
 struct SkillFolder {
     path: PathBuf,
     folder: Folder,
-    /// The folder of the project that it is in, when that is not the project's root.
+    /// The nested project folder that contains it, if it is not the project's root.
     nested: Option<String>,
 }
 
@@ -210,7 +210,7 @@ fn view(
     AgentView { agent, rules, copies, loads, cost }
 }
 
-/// The folders in which an agent looks, the one that wins first.
+/// The folders of an agent, in order of precedence.
 fn shelves_of(agent: &Agent, places: &Places) -> Vec<SkillFolder> {
     let Some(rules) = agent.rules() else {
         let usual = [(Scope::Project, "project"), (Scope::User, "user")];
@@ -243,7 +243,7 @@ fn shelves_of(agent: &Agent, places: &Places) -> Vec<SkillFolder> {
     shelves
 }
 
-/// How an agent looks at copies.
+/// The criteria by which an agent finds copies.
 struct AgentVision<'n> {
     agent: &'static Agent,
     rules: Option<&'static Rules>,
@@ -251,11 +251,11 @@ struct AgentVision<'n> {
 }
 
 impl AgentVision<'_> {
-    /// Whether a skill is what the agent would find under the name.
+    /// Whether the agent would find a skill under the name.
     fn is_meant(&self, found: &FoundSkill) -> bool {
         match self.rules {
             Some(rules) => called(rules.names, found) == comparable(rules.names, self.name),
-            // Nobody has said what it goes by.
+            // The agent's naming rule is not documented.
             None => found.name == self.name || folder_name(&found.directory) == self.name,
         }
     }
@@ -279,7 +279,7 @@ impl AgentVision<'_> {
         }
     }
 
-    /// Why the agent does not get to see a copy.
+    /// The reason why the agent does not find a copy.
     fn unseen(&self, place: &SkillFolder, found: &FoundSkill) -> Option<String> {
         let title = self.agent.title;
         let sees_links =
@@ -294,7 +294,7 @@ impl AgentVision<'_> {
         Some(format!("it lies {below} folders deep, and {title} looks {depth} deep"))
     }
 
-    /// Whether the agent refuses the file, and what it minds about it.
+    /// Whether the agent rejects the file, and its remarks.
     fn verdict(&self, found: &FoundSkill) -> (bool, Vec<String>) {
         let client = self.rules.and_then(|rules| rules.client).and_then(client::by_id);
         let Some(client) = client else { return (false, Vec::new()) };
@@ -312,7 +312,7 @@ impl AgentVision<'_> {
     }
 }
 
-/// Gives every copy that is still undecided its fate.
+/// Decides the outcome of every undecided copy.
 fn decide(
     rules: Option<&'static Rules>,
     name: &str,
@@ -364,7 +364,7 @@ fn decide(
     }
 }
 
-/// What an agent calls a skill, so that it can be compared.
+/// The name of a skill for an agent, normalised for comparison.
 fn called(names: Names, found: &FoundSkill) -> String {
     match names {
         Names::Directory => comparable(names, &folder_name(&found.directory)),
@@ -382,7 +382,7 @@ fn comparable(names: Names, name: &str) -> String {
     }
 }
 
-/// Characters without width.
+/// Whether a character has zero width.
 fn is_invisible(letter: char) -> bool {
     letter.is_control()
         || matches!(letter, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}')
@@ -399,7 +399,7 @@ struct Catalogue {
 impl Catalogue {
     fn add(&mut self, rules: Option<&'static Rules>, found: &FoundSkill) {
         let Some(rules) = rules else { return };
-        // Most of what a check calls an error does not keep a skill out of a catalogue; not to be a text does.
+        // Most errors of `check` don't exclude a skill from a catalogue; a file that is not text is excluded.
         let is_text = !found.summary.dialect.is_empty();
         let Some(budget) = rules.budget.filter(|_| is_text) else { return };
         let name = called(rules.names, found);
@@ -408,7 +408,7 @@ impl Catalogue {
         if rules.collision == Collision::FirstWins && !is_new {
             return;
         }
-        // `- NAME: DESCRIPTION`, and where the path is told ` (file: PATH)`.
+        // `- NAME: DESCRIPTION`, and ` (file: PATH)` if the path is listed.
         let path = if budget.lists_path { found.file.as_os_str().len() + 9 } else { 0 };
         let description = found.summary.description.as_deref().unwrap_or_default().chars().count();
         self.entries.push((found.directory.clone(), length + 4 + path, description));

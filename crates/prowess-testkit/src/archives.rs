@@ -1,31 +1,31 @@
-//! Archives byte by byte, so that any field can be wrong.
+//! Builds archives byte by byte, so that any field can be invalid.
 
 use std::io::Write as _;
 
-/// A manifest that every archive here has.
+/// The manifest of every archive here.
 pub const MANIFEST: &[u8] =
     b"---\nname: demo\nversion: 1.2.0\ndescription: Shows a thing\n---\n\n# Demo\n";
 
 /// An entry of a tar archive.
 #[derive(Clone)]
 pub struct TarEntry {
-    /// Its path, or the end of it.
+    /// The path, or the end of a long one.
     pub name: Vec<u8>,
     /// The beginning of a long path.
     pub prefix: Vec<u8>,
-    /// What it is, as the format has it: `0` is a file.
+    /// The type flag: `0` is a file.
     pub kind: u8,
     /// Its permissions.
     pub mode: u32,
-    /// Where it leads, when it is a link.
+    /// The target of a link.
     pub link: Vec<u8>,
-    /// Which tar this is.
+    /// The magic bytes, which select the tar format.
     pub magic: &'static [u8; 8],
-    /// What is in it.
+    /// The content.
     pub data: Vec<u8>,
-    /// What the header says, when it lies.
+    /// The size in the header, if it differs from the real one.
     pub size: Option<u64>,
-    /// Whether the header's checksum is that of another one.
+    /// Whether the header's checksum is wrong.
     pub checksum_is_wrong: bool,
 }
 
@@ -101,26 +101,26 @@ impl TarEntry {
     }
 }
 
-/// The entries without an end.
+/// The entries without the end-of-archive marker.
 pub fn tar_body(entries: &[TarEntry]) -> Vec<u8> {
     entries.iter().flat_map(TarEntry::bytes).collect()
 }
 
-/// A whole `.tar`.
+/// A complete `.tar`.
 pub fn tar(entries: &[TarEntry]) -> Vec<u8> {
     let mut bytes = tar_body(entries);
     bytes.resize(bytes.len() + 1024, 0);
     bytes
 }
 
-/// Compressed without an effort: what is tested is the way back.
+/// Compresses with the lowest effort: only decompression is tested.
 pub fn gz(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
     encoder.write_all(bytes).expect("writing to memory does not fail");
     encoder.finish().expect("writing to memory does not fail")
 }
 
-/// The beginning of a `.tar.gz` with a file that holds `pieces` times 64 KiB of zeroes, as small as it gets.
+/// The beginning of a decompression bomb: a `.tar.gz` with a file of `pieces` times 64 KiB of zeroes.
 pub fn bomb(pieces: usize) -> Vec<u8> {
     let mut bytes = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
     let deflate = |bytes: &[u8], compressed: &mut Vec<u8>| {
@@ -144,34 +144,34 @@ pub fn tar_gz(entries: &[TarEntry]) -> Vec<u8> {
     gz(&tar(&all))
 }
 
-/// An entry of a zip archive, with each place that describes it.
+/// An entry of a zip archive. The local header and the central directory can differ.
 #[derive(Clone)]
 pub struct ZipEntry {
-    /// Its path in the directory at the end.
+    /// The path in the central directory.
     pub name: Vec<u8>,
-    /// Its path before the data, when it is another one.
+    /// The path in the local header, if it differs.
     pub local_name: Option<Vec<u8>>,
-    /// Bits of the format: 8 means that lengths come after the data.
+    /// General purpose flags: 8 means that the sizes follow the data.
     pub flags: u16,
-    /// 8 is compressed, 0 is not.
+    /// The compression method: 8 is deflate, 0 is stored.
     pub method: u16,
-    /// What is in it.
+    /// The content.
     pub data: Vec<u8>,
     /// Permissions and kind, in the upper half.
     pub attributes: u32,
-    /// Extra fields in the directory.
+    /// Extra fields in the central directory.
     pub extra: Vec<u8>,
-    /// Extra fields before the data.
+    /// Extra fields in the local header.
     pub local_extra: Vec<u8>,
-    /// The length that the directory tells, when it lies.
+    /// The length in the central directory, if it differs from the real one.
     pub length: Option<u32>,
-    /// The length before the data, when it is another one.
+    /// The length in the local header, if it differs.
     pub local_length: Option<u32>,
-    /// The checksum, when it is a wrong one.
+    /// The checksum, if it is wrong.
     pub crc: Option<u32>,
     /// Bytes after the compressed data that count as part of it.
     pub hidden: Vec<u8>,
-    /// Bytes after the entry that nobody lists.
+    /// Bytes after the entry that no header covers.
     pub gap: Vec<u8>,
 }
 

@@ -1,5 +1,5 @@
-//! What the tests of several crates share: where fixtures and the corpus are, temporary homes, a provider of models,
-//! and a registry of skills.
+//! Helpers for the tests of several crates: fixtures, the corpus, temporary folders, a scripted model provider, and a
+//! test registry.
 
 #![expect(clippy::missing_panics_doc, reason = "a test that can't go on panics")]
 
@@ -36,13 +36,13 @@ pub fn fixtures() -> PathBuf {
     repository().join("fixtures")
 }
 
-/// The corpus of real SKILL.md files beside the repository, where it is present.
+/// The corpus of real SKILL.md files next to the repository, if it is present.
 pub fn corpus() -> Option<PathBuf> {
     let corpus = repository().join("../shared/corpus/files");
     corpus.is_dir().then_some(corpus)
 }
 
-/// Every file below a folder whose name `wanted` accepts, sorted.
+/// The files below a folder whose names `wanted` accepts, sorted.
 pub fn files_below(folder: &Path, wanted: &dyn Fn(&str) -> bool) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut open = vec![folder.to_owned()];
@@ -70,8 +70,8 @@ pub fn fixture(path: &str) -> String {
     String::from_utf8(bytes(&fixtures().join(path))).expect("the fixture is UTF-8")
 }
 
-/// Codes of our own catalogues in a text that a user may read: ledger rows (`GIB-3.1-2`, `TP-1`),
-/// abbreviated specifications (`SKL layer 2`, `GAIA §3.1`), rulings (`R39`) and attacks (`C11`).
+/// Finds codes of our internal catalogues in user-facing text: ledger rows (`GIB-3.1-2`, `TP-1`), abbreviated
+/// specifications (`SKL layer 2`, `GAIA §3.1`), rulings (`R39`) and attacks (`C11`).
 pub fn internal_codes(text: &str) -> Vec<String> {
     const GROUPS: &[&str] = &["GIB", "GAIX", "AFL", "SRT", "SKL", "OC", "TP", "NEG"];
     let words: Vec<&str> = text
@@ -101,14 +101,14 @@ pub fn internal_codes(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// A folder in memory where the system has one: a test of a store puts thousands of files on the disk.
+/// A temporary folder, in memory if possible: tests of a store write thousands of files.
 pub fn temporary() -> tempfile::TempDir {
     let memory = std::path::Path::new("/dev/shm");
     let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
     folder.expect("a temporary folder can be made")
 }
 
-/// Everything below a folder, one line each, with modes and the content of files.
+/// Lists everything below a folder, one line each, with modes and the content of files.
 #[cfg(unix)]
 pub fn listing(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();

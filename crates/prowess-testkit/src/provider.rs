@@ -1,16 +1,16 @@
-//! A provider of models that says what a test tells it to, over real HTTP on the loopback address.
+//! A model provider with scripted answers, over real HTTP on the loopback address.
 //!
 //! ```no_run
 //! use prowess_testkit::{Answer, ScriptedProvider};
 //!
 //! let provider = ScriptedProvider::start(Answer::text(["Hel", "lo"]).usage(12, 2));
-//! // … hand `provider.url()` to whoever asks a model …
+//! // … pass `provider.url()` to a client …
 //! assert_eq!(provider.request(0).json()["messages"][0]["role"], "user");
 //! ```
 //!
-//! The same [`Answer`] is written in the dialect of the request: `/v1/messages` is Anthropic's, everything else `OpenAI`'s.
-//! Nothing here waits for a time: a [gate](Answer::gate) is opened by the test, and what happened is told by
-//! [`ScriptedProvider::request`] and [`ScriptedProvider::ending`], which wait until it has.
+//! The same [`Answer`] is written in the dialect of the request: `/v1/messages` is Anthropic's, everything else
+//! `OpenAI`'s. Nothing here sleeps: the test opens a [gate](Answer::gate), and [`ScriptedProvider::request`] and
+//! [`ScriptedProvider::ending`] wait until the event has happened.
 
 mod answer;
 mod http;
@@ -26,10 +26,10 @@ pub use answer::Answer;
 use answer::{Dialect, Step};
 pub use http::Recorded;
 
-/// A test that waits longer than this for something waits in vain. No test passes because of it.
+/// A wait that takes longer than this fails the test. No test passes because of it.
 const IN_VAIN: Duration = Duration::from_secs(30);
 
-/// What the provider says to one request.
+/// The reply to one request.
 #[derive(Clone, Debug)]
 pub struct Reply {
     status: u16,
@@ -57,12 +57,12 @@ impl Reply {
         }
     }
 
-    /// JSON, such as an error or a list of models.
+    /// A JSON reply, such as an error or a list of models.
     pub fn json(status: u16, value: &Value) -> Self {
         Self::bytes(status, "application/json", value.to_string())
     }
 
-    /// Anything with any content type.
+    /// A reply with any body and content type.
     pub fn bytes(status: u16, content_type: &str, body: impl Into<Vec<u8>>) -> Self {
         Self {
             status,
@@ -73,14 +73,14 @@ impl Reply {
         }
     }
 
-    /// One more header.
+    /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Sends at most this many bytes at a time, wherever that cuts.
+    /// Sends at most this many bytes at a time, whatever they contain.
     #[must_use]
     pub fn split_every(mut self, bytes: usize) -> Self {
         assert!(bytes > 0, "a piece has at least one byte");
@@ -88,7 +88,7 @@ impl Reply {
         self
     }
 
-    /// Ends lines of an answer with CRLF, which event streams may do.
+    /// Ends the lines of an answer with CRLF, which event streams may use.
     #[must_use]
     pub fn crlf(mut self) -> Self {
         self.crlf = true;
@@ -107,7 +107,7 @@ impl Reply {
             }
         }
         let Some(most) = self.split else { return steps };
-        // Frames are joined first, so that a piece may end in one and begin in another.
+        // Frames are joined first, so that a piece may span two of them.
         let mut cut: Vec<Step> = Vec::new();
         for step in steps {
             match (cut.last_mut(), step) {
@@ -128,7 +128,7 @@ impl Reply {
 
 type Chooser = Box<dyn FnMut(&Recorded) -> Reply + Send>;
 
-/// What the provider says to all requests: fixed pages by their path, then replies one after the other.
+/// The replies to all requests: fixed pages by path, then replies in order.
 pub struct Script {
     pages: Vec<(String, Reply)>,
     replies: VecDeque<Reply>,
@@ -136,17 +136,17 @@ pub struct Script {
 }
 
 impl Script {
-    /// Replies for the requests that no page is for, in order. Whoever asks once more is told that the script is over.
+    /// Replies in order, for requests without a page. Further requests get an error.
     pub fn new(replies: impl IntoIterator<Item = Reply>) -> Self {
         Self { pages: Vec::new(), replies: replies.into_iter().collect(), chooser: None }
     }
 
-    /// Makes a reply of each request that no page is for, as often as somebody asks.
+    /// Creates a reply for each request without a page, any number of times.
     pub fn by(chooser: impl FnMut(&Recorded) -> Reply + Send + 'static) -> Self {
         Self { pages: Vec::new(), replies: VecDeque::new(), chooser: Some(Box::new(chooser)) }
     }
 
-    /// The same reply to every request for a path, such as `/v1/models`.
+    /// A fixed reply to every request for a path, such as `/v1/models`.
     #[must_use]
     pub fn page(mut self, path: &str, reply: Reply) -> Self {
         self.pages.push((path.to_owned(), reply));
@@ -162,7 +162,7 @@ impl Script {
         }
         self.replies.pop_front().unwrap_or_else(|| {
             let message = format!("the script has no reply for `{}`", request.path());
-            // A status that nobody tries again.
+            // A status that clients don't retry.
             Reply::json(404, &serde_json::json!({ "error": { "message": message } }))
         })
     }
@@ -195,19 +195,19 @@ impl From<Answer> for Reply {
 /// How the reply to a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// All of it was sent.
+    /// The whole reply was sent.
     Sent,
-    /// The client closed the connection before that.
+    /// The client closed the connection before the end.
     ClientLeft,
 }
 
-/// A running provider. Dropping it ends it and every connection.
+/// A running provider. Dropping it closes it and every connection.
 pub struct ScriptedProvider {
     url: String,
     stage: Arc<Stage>,
 }
 
-/// What the threads share.
+/// The state that its threads share.
 struct Stage {
     script: Mutex<Script>,
     state: Mutex<State>,
@@ -247,30 +247,30 @@ impl ScriptedProvider {
         Self { url: format!("http://{address}"), stage }
     }
 
-    /// Where it listens: `http://127.0.0.1:PORT`. `OpenAI`'s own base URL has `/v1` behind it.
+    /// The base URL, `http://127.0.0.1:PORT`. For `OpenAI`'s API, append `/v1`.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// A request by its number, once it has come.
+    /// Waits for a request by its number.
     pub fn request(&self, number: usize) -> Recorded {
         self.stage
             .wait_for(&format!("request {number}"), |state| state.requests.get(number).cloned())
     }
 
-    /// Everything that was asked so far.
+    /// All requests so far.
     pub fn requests(&self) -> Vec<Recorded> {
         self.stage.lock().requests.clone()
     }
 
-    /// How the reply to a request ended, once it has.
+    /// Waits until the reply to a request has ended.
     pub fn ending(&self, number: usize) -> Ending {
         self.stage.wait_for(&format!("the end of request {number}"), |state| {
             state.endings.get(number).copied().flatten()
         })
     }
 
-    /// Opens a gate that an answer waits at.
+    /// Opens a gate at which an answer waits.
     pub fn open(&self, gate: &str) {
         self.stage.change(|state| state.open.insert(gate.to_owned()));
     }
@@ -286,7 +286,7 @@ impl Drop for ScriptedProvider {
             // It may be closed already.
             let _ = connection.shutdown(Shutdown::Both);
         }
-        // Wakes the thread that accepts, which then sees that it is over.
+        // Wakes the accepting thread, which then sees that it should stop.
         let _ = TcpStream::connect(self.url.trim_start_matches("http://"));
     }
 }
@@ -310,9 +310,9 @@ impl Stage {
         look(&state).unwrap_or_else(|| panic!("{what} did not come"))
     }
 
-    /// One connection, one request: the reply says that it closes.
+    /// Serves one request per connection: the reply announces that it closes.
     fn serve(self: &Arc<Self>, connection: &TcpStream) {
-        // Without this small pieces would be collected, and a test of pieces would test something else.
+        // Without this, small pieces would be merged, and tests of pieces would not test them.
         connection.set_nodelay(true).expect("a connection can be told to send at once");
         let Some(request) = http::read_request(connection) else { return };
         let reply = {
@@ -332,7 +332,7 @@ impl Stage {
         let _ = connection.shutdown(Shutdown::Write);
     }
 
-    /// A client says nothing more after its request, so whatever can be read is its leaving.
+    /// Detects when the client disconnects: it sends nothing after its request, so a read returns only at the end.
     fn watch(self: &Arc<Self>, connection: &TcpStream, number: usize) {
         use std::io::Read as _;
         let mut connection = connection.try_clone().expect("a descriptor can be copied");
@@ -343,7 +343,7 @@ impl Stage {
         });
     }
 
-    /// The first ending of a request is the one that counts.
+    /// Records how a request ended; only the first call counts.
     fn end(&self, number: usize, ending: Ending) {
         self.change(|state| {
             state.endings[number].get_or_insert(ending);
@@ -362,7 +362,7 @@ impl Stage {
         while let Some(step) = steps.next() {
             match step {
                 Step::Bytes(bytes) => {
-                    // A client may leave as soon as it has the last bytes, so this is noted before they go out.
+                    // Recorded before the last bytes are sent, because a client may disconnect as soon as it has them.
                     if steps.peek().is_none() {
                         self.end(number, Ending::Sent);
                     }

@@ -1,12 +1,12 @@
-//! A registry of skills over real HTTP on the loopback address. It speaks what `docs/design/registry-protocol.md` writes
-//! down, as far as clients that install need it.
+//! A test registry over real HTTP on the loopback address. It implements the part of `docs/design/registry-protocol.md`
+//! that installing clients need.
 //!
 //! ```no_run
 //! use prowess_testkit::{Published, TestRegistry};
 //!
 //! let registry = TestRegistry::start();
 //! registry.publish(Published::new("acme", "weather", "1.0.0", vec![/* an archive */]));
-//! // … hand `registry.url()` to whoever installs …
+//! // … pass `registry.url()` to a client …
 //! assert_eq!(registry.paths(), ["/api/v1/index/acme/weather"]);
 //! ```
 
@@ -26,32 +26,32 @@ use crate::provider::{Recorded, Reply, Script, ScriptedProvider};
 /// A version in the registry.
 #[derive(Clone, Debug)]
 pub struct Published {
-    /// Who publishes it.
+    /// The namespace.
     pub namespace: String,
-    /// What it is called.
+    /// The name.
     pub name: String,
-    /// Which version.
+    /// The version.
     pub version: String,
-    /// The archive that is sent.
+    /// The archive.
     pub archive: Vec<u8>,
-    /// What it needs: names with ranges.
+    /// The dependencies: names with ranges.
     pub dependencies: Vec<(String, String)>,
-    /// What the registry attests.
+    /// The tier that the registry attests.
     pub tier: String,
-    /// Taken back by its publisher.
+    /// Whether the publisher yanked it.
     pub yanked: bool,
-    /// Taken back by the registry, with the reason.
+    /// The reason why the registry revoked it.
     pub revoked: Option<String>,
-    /// When, in seconds since 1970.
+    /// The time of publication, in seconds since 1970.
     pub published: u64,
     /// The identifier of its owner.
     pub owner: String,
-    /// The hash that the index promises; the archive's own, unless a test wants a lie.
+    /// The hash in the index: that of the archive, unless a test needs a wrong one.
     pub sha256: String,
 }
 
 impl Published {
-    /// A version of the tier `community` that needs nothing.
+    /// A version of the tier `community` without dependencies.
     pub fn new(namespace: &str, name: &str, version: &str, archive: Vec<u8>) -> Self {
         Self {
             namespace: namespace.to_owned(),
@@ -82,7 +82,7 @@ impl Published {
     }
 }
 
-/// A running registry. Dropping it ends it.
+/// A running registry. Dropping it stops it.
 pub struct TestRegistry {
     server: ScriptedProvider,
     contents: Arc<Mutex<Contents>>,
@@ -92,7 +92,7 @@ pub struct TestRegistry {
 struct Contents {
     versions: Vec<Published>,
     token: Option<String>,
-    /// The number of every index, and until when it can be believed.
+    /// The sequence number of every index, and its expiry time.
     head: Option<(u64, Option<u64>)>,
 }
 
@@ -107,12 +107,12 @@ impl TestRegistry {
         Self { server, contents }
     }
 
-    /// Where it listens: `http://127.0.0.1:PORT`.
+    /// The base URL, `http://127.0.0.1:PORT`.
     pub fn url(&self) -> &str {
         self.server.url()
     }
 
-    /// Adds a version, in the place of the same one if there is one, which no real registry does.
+    /// Adds a version. An existing one is replaced, which no real registry does.
     pub fn publish(&self, version: Published) {
         let mut content = self.contents.lock().unwrap_or_else(PoisonError::into_inner);
         let is_same = |known: &Published| {
@@ -123,7 +123,7 @@ impl TestRegistry {
         content.versions.push(version);
     }
 
-    /// Takes a version out of the index, as an old copy of the registry would.
+    /// Removes a version from the index, like an outdated mirror.
     pub fn forget(&self, namespace: &str, name: &str, version: &str) {
         let mut content = self.contents.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = |known: &Published| {
@@ -133,23 +133,23 @@ impl TestRegistry {
         content.versions.retain(|known| !is_it(known));
     }
 
-    /// From now on gives every index this number, and a time in seconds since 1970 until which it can be believed.
+    /// Sets the sequence number of every index, and its expiry time in seconds since 1970.
     pub fn number(&self, sequence: u64, expires: Option<u64>) {
         self.contents.lock().unwrap_or_else(PoisonError::into_inner).head =
             Some((sequence, expires));
     }
 
-    /// From now on answers only whoever has this token.
+    /// Requires this token from now on.
     pub fn require_token(&self, token: &str) {
         self.contents.lock().unwrap_or_else(PoisonError::into_inner).token = Some(token.to_owned());
     }
 
-    /// Everything that was asked so far.
+    /// All requests so far.
     pub fn requests(&self) -> Vec<Recorded> {
         self.server.requests()
     }
 
-    /// The paths that were asked for so far, without queries.
+    /// The requested paths so far, without queries.
     pub fn paths(&self) -> Vec<String> {
         self.requests().iter().map(|request| request.path().to_owned()).collect()
     }
@@ -238,7 +238,7 @@ impl Contents {
         Reply::json(200, &info.to_json())
     }
 
-    /// Names that hold the word; a real registry searches texts.
+    /// Finds skills whose names contain the word; a real registry searches the whole text.
     fn search(&self, request: &Recorded) -> Reply {
         let query = request.target.split_once("?q=").map_or("", |(_, query)| query);
         let word = query.split('&').next().unwrap_or_default();
@@ -256,7 +256,7 @@ impl Contents {
             })
             .collect();
         let mut answer = SearchHit::write_all(&hits);
-        // A hostile registry writes what it likes, so these bypass the types that can't hold such a name.
+        // A hostile registry can send anything, so these names bypass the types that would reject them.
         if let Some(results) = answer["results"].as_array_mut() {
             let raw = |one: &Published| json!({ "namespace": one.namespace, "name": one.name });
             results.extend(hostile.into_iter().map(raw));

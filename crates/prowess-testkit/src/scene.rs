@@ -1,4 +1,4 @@
-//! A temporary folder in which a program runs, for tests that look at everything it says and leaves behind.
+//! A temporary folder in which a program runs, for tests that check its whole output and the files it leaves.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
-/// A folder and the program that is run in it.
+/// A folder and the program that runs in it.
 pub struct Scene {
     folder: TempDir,
     program: PathBuf,
@@ -15,7 +15,7 @@ pub struct Scene {
     variables: Vec<(String, String)>,
 }
 
-/// Variables of whoever runs the tests, which would change what a program says: folders, models, keys, proxies.
+/// Environment variables that would change the program's output: folders, models, keys, proxies.
 const AMBIENT: [&str; 20] = [
     "XDG_DATA_HOME",
     "XDG_CONFIG_HOME",
@@ -43,16 +43,16 @@ const AMBIENT: [&str; 20] = [
 #[cfg(target_os = "linux")]
 #[derive(Debug, PartialEq, Eq)]
 pub struct Interrupted {
-    /// Whether the terminal showed what is typed at the question.
+    /// Whether the terminal echoed input at the prompt.
     pub shows_at_question: bool,
-    /// Whether it did when the program had ended.
+    /// Whether it echoed input after the program had ended.
     pub shows_afterwards: bool,
-    /// The signal that the program ended by.
+    /// The signal that terminated the program.
     pub signal: Option<i32>,
 }
 
 impl Scene {
-    /// An empty folder. A test of a binary hands in `env!("CARGO_BIN_EXE_…")`.
+    /// Creates an empty folder. A test of a binary passes `env!("CARGO_BIN_EXE_…")`.
     pub fn new(program: &str) -> Self {
         let folder = TempDir::with_prefix("scene").expect("a temporary folder can be made");
         Self {
@@ -63,7 +63,7 @@ impl Scene {
         }
     }
 
-    /// Makes a folder the home of whoever runs the program, so that nothing is read from or written to a real one.
+    /// Uses a folder as the home directory, so that the real one is neither read nor written.
     #[must_use]
     pub fn home(mut self, folder: &str) -> Self {
         let home = self.path().join(folder);
@@ -72,7 +72,7 @@ impl Scene {
         self
     }
 
-    /// Sets a variable of the program's environment.
+    /// Sets an environment variable.
     #[must_use]
     pub fn variable(mut self, name: &str, value: &str) -> Self {
         self.variables.push((name.to_owned(), value.to_owned()));
@@ -86,7 +86,7 @@ impl Scene {
         self
     }
 
-    /// Writes a file that can be executed.
+    /// Writes an executable file.
     #[cfg(unix)]
     #[must_use]
     pub fn script(self, path: &str, content: impl AsRef<[u8]>) -> Self {
@@ -102,7 +102,7 @@ impl Scene {
         self.folder.path()
     }
 
-    /// Writes a file, folders included.
+    /// Writes a file and the folders above it.
     #[must_use]
     pub fn file(self, path: &str, content: impl AsRef<[u8]>) -> Self {
         let full = self.path().join(path);
@@ -138,18 +138,18 @@ impl Scene {
         String::from_utf8(self.bytes(path)).expect("the file is UTF-8")
     }
 
-    /// Runs the program with arguments that hold no blanks, and gives exit code, stdout and stderr as one text.
+    /// Runs the program with arguments without spaces, and returns exit code, stdout and stderr as one text.
     pub fn run(&self, arguments: &str) -> String {
         let arguments: Vec<&str> = arguments.split_whitespace().collect();
         self.transcript(&self.output(&arguments, ""))
     }
 
-    /// The same with any arguments, and a text on standard input.
+    /// Runs the program with any arguments and a text on standard input.
     pub fn run_with(&self, arguments: &[&str], input: &str) -> String {
         self.transcript(&self.output(arguments, input))
     }
 
-    /// What the program gives, byte for byte.
+    /// The raw output of the program.
     pub fn output(&self, arguments: &[&str], input: &str) -> Output {
         let mut child = self
             .command(arguments)
@@ -159,7 +159,7 @@ impl Scene {
             .spawn()
             .expect("the program starts");
         let mut stdin = child.stdin.take().expect("standard input is a pipe");
-        // A program that does not read its input closes the pipe, which is its right.
+        // A program that does not read its input may close the pipe.
         let _ = stdin.write_all(input.as_bytes());
         drop(stdin);
         child.wait_with_output().expect("the program ends")
@@ -180,13 +180,13 @@ impl Scene {
         command
     }
 
-    /// Runs the program on a terminal of its own, on which something is typed, and gives exit code and screen.
+    /// Runs the program on a pseudoterminal with typed input, and returns the exit code and the screen.
     #[cfg(target_os = "linux")]
     pub fn run_on_terminal(&self, arguments: &[&str], typed: &str) -> String {
         self.run_on_terminal_after("", arguments, typed)
     }
 
-    /// The same with something that was typed before the program started.
+    /// Runs the program on a pseudoterminal, with input that was typed before the program started.
     #[cfg(target_os = "linux")]
     pub fn run_on_terminal_after(&self, ahead: &str, arguments: &[&str], typed: &str) -> String {
         use std::io::Read as _;
@@ -201,15 +201,21 @@ impl Scene {
             .env("NO_COLOR", "1")
             .env("TERM", "dumb");
         let mut child = command.spawn().expect("the program starts");
-        // Whoever still holds the terminal would keep it open.
+        // An open handle would keep the terminal open.
         drop(command);
         drop(terminal);
         let mut shown = Vec::new();
-        let mut lines = typed.split_inclusive('\n');
+        let mut lines = typed.split_inclusive('\n').peekable();
         let mut byte = [0];
         // The end of a terminal is an error there, and what came before it is all there is.
         while let Ok(1) = screen.read(&mut byte) {
             shown.push(byte[0]);
+            // A list to choose from is answered by a line that says so, else nothing is chosen.
+            if shown.ends_with(b"Enter for none: ") {
+                let chosen = lines.next_if(|line| line.starts_with("choose:"));
+                let answer = chosen.map_or("\n", |line| &line["choose:".len()..]);
+                screen.write_all(answer.as_bytes()).expect("the terminal takes what is typed");
+            }
             // People answer when they are asked; what they type before does not count.
             if shown.ends_with(b"]o: ")
                 && let Some(line) = lines.next()
@@ -225,8 +231,8 @@ impl Scene {
         format!("exit {code}\n--- terminal\n{shown}")
     }
 
-    /// Starts the program on a terminal of its own that shows what is typed, ends it by a signal at a question, and tells
-    /// whether the terminal showed what is typed then and afterwards.
+    /// Runs the program on an echoing pseudoterminal, sends a signal at a prompt, and returns whether the terminal
+    /// echoed input then and afterwards.
     #[cfg(target_os = "linux")]
     pub fn interrupted(&self, arguments: &[&str], question: &str) -> Interrupted {
         use std::io::Read as _;
@@ -252,7 +258,7 @@ impl Scene {
         Interrupted { shows_at_question, shows_afterwards, signal: status.signal() }
     }
 
-    /// Standard output alone.
+    /// The standard output only.
     pub fn stdout(&self, arguments: &str) -> String {
         let arguments: Vec<&str> = arguments.split_whitespace().collect();
         String::from_utf8(self.output(&arguments, "").stdout).expect("standard output is UTF-8")

@@ -1,4 +1,4 @@
-//! A terminal that nobody sits at.
+//! Pseudoterminals for tests.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::ffi::OsStringExt as _;
@@ -6,8 +6,8 @@ use std::os::unix::ffi::OsStringExt as _;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
-/// Both sides of a new terminal: the one of the person and the one of the program. What is typed is not shown, so that
-/// the screen holds only what the program writes.
+/// Opens a pseudoterminal: the side of the user and the side of the program. Echo is off, so that the screen contains
+/// only the program's output.
 pub(crate) fn open() -> (File, File) {
     let screen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("there are terminals");
     grantpt(&screen).expect("the terminal is ours");
@@ -21,13 +21,13 @@ pub(crate) fn open() -> (File, File) {
     (File::from(screen), terminal)
 }
 
-/// Whether a terminal shows what is typed.
+/// Whether a terminal echoes input.
 pub(crate) fn shows_what_is_typed(terminal: &File) -> bool {
     let settings = tcgetattr(terminal).expect("it is a terminal");
     settings.local_modes.contains(LocalModes::ECHO)
 }
 
-/// Makes a terminal show what is typed, as terminals of people do.
+/// Turns on echo, as terminals have by default.
 pub(crate) fn show_what_is_typed(terminal: &File) {
     let mut settings = tcgetattr(terminal).expect("it is a terminal");
     settings.local_modes.insert(LocalModes::ECHO);

@@ -1,4 +1,4 @@
-//! A server behind TLS, with an authority of its own that vouches for it. It remembers what it was asked.
+//! A TLS server with its own certificate authority. It records its requests.
 
 use std::io::{Read, Write as _};
 use std::net::TcpListener;
@@ -8,17 +8,17 @@ use rcgen::{BasicConstraints, Certificate, CertificateParams, DnType, IsCa, Issu
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-/// A server for one name or address, for as long as the test lasts.
+/// A server for one host name or address.
 pub struct TlsServer {
-    /// Where it listens, on the loopback.
+    /// Its port on the loopback address.
     pub port: u16,
     root: Certificate,
     requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl TlsServer {
-    /// A server for this name. The authority is called `authority`, and every request gets the whole reply that `answer`
-    /// makes of it.
+    /// Starts a server for this name. The subject of the authority is `authority`, and `answer` creates the whole reply
+    /// to each request.
     pub fn start<R: Into<Vec<u8>>>(
         name: &str,
         authority: &str,
@@ -38,7 +38,7 @@ impl TlsServer {
             for stream in listener.incoming().flatten() {
                 let connection = ServerConnection::new(Arc::clone(&config)).expect("it is valid");
                 let mut stream = StreamOwned::new(connection, stream);
-                // Who does not believe the certificate asks nothing.
+                // A client that rejects the certificate sends no request.
                 let Some(request) = read(&mut stream) else { continue };
                 let reply: Vec<u8> = answer(&request).into();
                 seen.lock().expect("nobody panics with it").push(request);
@@ -50,23 +50,23 @@ impl TlsServer {
         Self { port, root, requests }
     }
 
-    /// The certificate that it has to be believed because of, as DER.
+    /// The root certificate as DER.
     pub fn root(&self) -> Vec<u8> {
         self.root.der().to_vec()
     }
 
-    /// The same as PEM.
+    /// The root certificate as PEM.
     pub fn root_pem(&self) -> String {
         self.root.pem()
     }
 
-    /// Everything that it was asked.
+    /// All requests so far.
     pub fn requests(&self) -> Vec<String> {
         self.requests.lock().expect("nobody panics with it").clone()
     }
 }
 
-/// The whole reply with this body.
+/// A whole HTTP response with this body.
 pub fn reply(body: &str) -> String {
     let length = body.len();
     format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}")
@@ -75,7 +75,7 @@ pub fn reply(body: &str) -> String {
 fn config(name: &str, issuer: &Issuer<'_, KeyPair>) -> ServerConfig {
     let key = KeyPair::generate().expect("a key");
     let mut params = CertificateParams::new(vec![name.to_owned()]).expect("a name");
-    // Another name than the authority's, or the certificate would look self-signed.
+    // A name different from the authority's: otherwise the certificate would look self-signed.
     params.distinguished_name.push(DnType::CommonName, "server");
     let leaf = params.signed_by(&key, issuer).expect("a certificate");
     let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
@@ -87,7 +87,7 @@ fn config(name: &str, issuer: &Issuer<'_, KeyPair>) -> ServerConfig {
         .expect("key and certificate belong together")
 }
 
-/// A request with its body.
+/// Reads a request with its body.
 fn read(stream: &mut impl Read) -> Option<String> {
     let mut bytes = Vec::new();
     loop {

@@ -1,64 +1,65 @@
-//! What has changed between the signatures of one version and those of the next.
+//! Compares the signatures of two versions of a skill.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use prowess_policy::Tier;
 
-/// What was proved about a version, as a lock file remembers it.
+/// The verified signatures of a version, as recorded in a lock file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
-    /// The tier that was proved.
+    /// The proved tier.
     pub tier: Tier,
-    /// Who signed, trusted or not.
+    /// The signers, trusted or not.
     pub signers: Vec<SignedBy>,
 }
 
-/// Somebody who signed.
+/// A signer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SignedBy {
-    /// How; a word, so that a lock file of a newer version can be compared too.
+    /// The signature scheme; a string, so that entries of newer versions can be compared too.
     pub scheme: String,
-    /// With which key.
+    /// The identifier of the key.
     pub key_id: String,
-    /// Under which name.
+    /// The signer's name.
     pub identity: Option<String>,
-    /// Whether it was an auditor's sign-off rather than a release.
+    /// Whether it is an auditor's sign-off rather than a release.
     pub is_audit: bool,
 }
 
-/// Something that should not change unseen.
+/// A change of signatures that the user should know about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It was signed and no longer is (attack registry-C3).
+    /// The previous version was signed and this one isn't (attack registry-C3).
     SignatureLost {
-        /// Who signed before.
+        /// The previous signers.
         previous: Vec<SignedBy>,
     },
-    /// Somebody else signs now (attack registry-C4).
+    /// The signers differ (attack registry-C4).
     SignerChanged {
-        /// Who signed before.
+        /// The previous signers.
         previous: Vec<SignedBy>,
-        /// Who signs now.
+        /// The current signers.
         now: Vec<SignedBy>,
     },
-    /// The same key signs in another way.
+    /// The same key uses another scheme.
     SchemeChanged {
-        /// Ways that are gone.
+        /// Schemes that are no longer used.
         previous: Vec<String>,
-        /// Ways that are new.
+        /// New schemes.
         now: Vec<String>,
     },
-    /// More or less is proved.
+    /// The proved tier differs.
     TierChanged {
-        /// What was proved before.
+        /// The previous tier.
         previous: Tier,
-        /// What is proved now.
+        /// The current tier.
         now: Tier,
     },
 }
 
-/// Compares what was proved about the last version with what is proved about the next. No change is an empty list; what was unsigned may become signed by anybody.
+/// Compares the evidence for two versions. The list is empty if nothing relevant changed; an unsigned skill may become
+/// signed by anyone.
 pub fn compare(previous: &Evidence, now: &Evidence) -> Vec<Change> {
     let mut changes = Vec::new();
     let before = releases(previous);
@@ -91,12 +92,13 @@ pub fn compare(previous: &Evidence, now: &Evidence) -> Vec<Change> {
 }
 
 impl Change {
-    /// Whether the user must agree before anything is installed: losing a signature, a signer or a tier is what a thief's version looks like.
+    /// Whether the user must consent before the installation: a version from an attacker typically loses a signature, a
+    /// signer or a tier.
     pub fn needs_consent(&self) -> bool {
         match self {
             Change::SignatureLost { .. } | Change::SignerChanged { .. } => true,
             Change::SchemeChanged { .. } => false,
-            // A higher tier gives more without asking (GAIA §3.3).
+            // A higher tier needs fewer confirmations (GAIA §3.3).
             Change::TierChanged { .. } => true,
         }
     }
@@ -139,7 +141,7 @@ impl fmt::Display for Change {
     }
 }
 
-/// Sign-offs come and go with audits; who publishes is what is remembered.
+/// The signers of releases only: sign-offs come and go with audits.
 fn releases(evidence: &Evidence) -> Vec<SignedBy> {
     evidence.signers.iter().filter(|signer| !signer.is_audit).cloned().collect()
 }

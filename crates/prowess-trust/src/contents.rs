@@ -1,24 +1,25 @@
-//! What a signature is about: a name, a version, and the digest of every file; and the bytes that are signed for it.
+//! The signed content of a skill (a name, a version, and the digest of every file), and the payload to sign.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write as _};
 
 use sha2::{Digest as _, Sha256};
 
-/// A skill as signatures know it.
+/// A skill as signatures refer to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contents {
     /// The name in its front matter.
     pub name: String,
     /// The version in its front matter.
     pub version: String,
-    /// Where a registry files it. No signature covers it; patterns of names in the trust store may ask for it.
+    /// Its namespace in a registry. Signatures don't cover it; name patterns in the trust store may require it.
     pub namespace: Option<String>,
-    /// Every file, signature files included: path with `/`, relative to the skill's folder, and its SHA-256.
+    /// Every file, including signature files: the path relative to the skill's folder, with `/`, and its SHA-256.
     pub files: BTreeMap<String, [u8; 32]>,
 }
 
-/// The word for the kind of signature in a payload, so that no signature can be taken for one of another kind.
+/// The signature algorithm, which is part of the payload, so that a signature can't be passed off as one of another
+/// kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
     /// `SIGNATURE.json` (GAIX-5).
@@ -31,31 +32,31 @@ pub enum Algorithm {
     Sigstore,
 }
 
-/// What somebody says by signing.
+/// The purpose of a signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Purpose {
     /// "These are my files": a publisher's signature, and a root's.
     Release,
-    /// "I have looked at these files": an auditor's sign-off (GAIA §4.4).
+    /// "I have reviewed these files": an auditor's sign-off (GAIA §4.4).
     Audit,
 }
 
-/// One way in which files are not what was signed.
+/// A difference between the files and the signed ones.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FileDifference {
-    /// It is there and was not signed.
+    /// The file exists and was not signed.
     Added(String),
-    /// It was signed and is not there.
+    /// The file was signed and is missing.
     Missing(String),
-    /// Its bytes are others than the signed ones.
+    /// The file has changed since it was signed.
     Changed(String),
 }
 
-/// The format of the payload. Another number would be another format.
+/// The version of the payload format.
 pub(crate) const SIGNATURE_VERSION: u64 = 1;
 
 impl Contents {
-    /// A skill without files.
+    /// Creates a skill without files.
     pub fn new(name: &str, version: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -65,20 +66,21 @@ impl Contents {
         }
     }
 
-    /// The same with one file more.
+    /// Adds a file.
     #[must_use]
     pub fn with_file(mut self, path: &str, bytes: &[u8]) -> Self {
         self.files.insert(path.to_owned(), Sha256::digest(bytes).into());
         self
     }
 
-    /// Every file but those that `leave_out` names.
+    /// All files except `leave_out`.
     pub(crate) fn files_without(&self, leave_out: &BTreeSet<&str>) -> BTreeMap<String, [u8; 32]> {
         let kept = self.files.iter().filter(|(path, _)| !leave_out.contains(path.as_str()));
         kept.map(|(path, digest)| (path.clone(), *digest)).collect()
     }
 
-    /// How the files differ from the signed ones. Those of `may_be_unsigned` need not have been signed, but if they were they must be the same.
+    /// The differences from the signed files. Files in `may_be_unsigned` need not be signed, but if they were, they
+    /// must be unchanged.
     pub(crate) fn differences(
         &self,
         signed: &BTreeMap<String, [u8; 32]>,
@@ -102,9 +104,10 @@ impl Contents {
     }
 }
 
-/// The bytes that are signed (R49): canonical JSON with the keys in order, no white space, and everything outside ASCII as `\uXXXX`.
+/// Returns the bytes to sign (R49): canonical JSON with sorted keys, no whitespace, and everything outside ASCII as
+/// `\uXXXX`.
 ///
-/// This is what GAIA's own implementation signs, byte for byte, for [`Algorithm::Ed25519`] and [`Purpose::Release`].
+/// For [`Algorithm::Ed25519`] and [`Purpose::Release`] this is byte for byte what GAIA's own implementation signs.
 pub fn payload(
     algorithm: Algorithm,
     purpose: Purpose,
@@ -113,7 +116,7 @@ pub fn payload(
     files: &BTreeMap<String, [u8; 32]>,
 ) -> Vec<u8> {
     let mut out = format!("{{\"algorithm\":\"{}\",\"files\":{{", algorithm.as_str());
-    // A `BTreeMap` of UTF-8 iterates in the order of code points, which is the order that Python sorts by.
+    // A `BTreeMap` of UTF-8 strings iterates in code point order, which is Python's sort order.
     for (index, (path, digest)) in files.iter().enumerate() {
         if index > 0 {
             out.push(',');
@@ -134,7 +137,7 @@ pub fn payload(
     out.into_bytes()
 }
 
-/// A JSON string in ASCII, as Python's `json.dumps` writes it.
+/// Appends a JSON string in ASCII, as Python's `json.dumps` writes it.
 fn push_string(out: &mut String, text: &str) {
     out.push('"');
     for character in text.chars() {
@@ -157,7 +160,7 @@ fn push_string(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// Bytes as small hexadecimal digits.
+/// Lowercase hexadecimal digits of bytes.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {
         let _ = write!(out, "{byte:02x}");
@@ -165,7 +168,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// A SHA-256 from its 64 small hexadecimal digits; capitals would be a second spelling of the same, which nobody writes.
+/// Parses a SHA-256 of 64 lowercase hexadecimal digits; uppercase is rejected, so that each digest has one spelling.
 pub(crate) fn digest_from_hex(text: &str) -> Option<[u8; 32]> {
     let digits = text.as_bytes();
     if digits.len() != 64 || !digits.iter().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
@@ -181,7 +184,7 @@ pub(crate) fn digest_from_hex(text: &str) -> Option<[u8; 32]> {
 }
 
 impl Algorithm {
-    /// The word in the payload.
+    /// The name in the payload.
     pub fn as_str(self) -> &'static str {
         match self {
             Algorithm::Ed25519 => "ed25519",
@@ -193,7 +196,7 @@ impl Algorithm {
 }
 
 impl FileDifference {
-    /// The file.
+    /// The path of the file.
     pub fn path(&self) -> &str {
         match self {
             FileDifference::Added(path)

@@ -1,111 +1,111 @@
-//! Why a signature does not count.
+//! Reasons for which a signature is not accepted.
 
 use crate::contents::FileDifference;
 use crate::timestamp::Timestamp;
 
-/// What a signature that doesn't count says about the files.
+/// The severity of a signature that is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
-    /// Nothing: whoever signed is a stranger. The skill is as good as an unsigned one.
+    /// The signer is unknown. The skill is treated as unsigned.
     Stranger,
-    /// That something is wrong: a signature is there and does not hold. Nothing should be installed.
+    /// The signature is invalid. The skill must not be installed.
     Broken,
 }
 
-/// Why a signature does not count.
+/// Why a signature is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
-    /// It can't be read.
+    /// It can't be parsed.
     #[error("it can't be read: {0}")]
     Unreadable(String),
-    /// It is of a kind or a version that is unknown here.
-    #[error("its {what} is `{found}`, and only {expected} can be checked")]
+    /// It has an unsupported kind or version.
+    #[error("unsupported {what} `{found}` (expected {expected})")]
     Unsupported {
-        /// Which part of it.
+        /// The part that is unsupported.
         what: &'static str,
-        /// What stands there.
+        /// The value found.
         found: String,
-        /// What could stand there.
+        /// The supported values.
         expected: &'static str,
     },
     /// It was made for another skill or version (attack registry-C5).
-    #[error("it is for `{signed}`, and this is `{actual}`")]
+    #[error("it is for `{signed}`, but this is `{actual}`")]
     WrongSubject {
-        /// Name and version that were signed.
+        /// The signed name and version.
         signed: String,
-        /// Name and version that are there.
+        /// The actual name and version.
         actual: String,
     },
-    /// Files are not what was signed (attack registry-C6).
+    /// Files changed after signing (attack registry-C6).
     #[error("files changed after signing: {}", shown(.0))]
     Files(Vec<FileDifference>),
-    /// The identifier it names is not that of its key.
-    #[error("it names the key `{named}`, and its key is `{actual}`")]
+    /// Its key identifier doesn't match its key.
+    #[error("it names the key `{named}`, but its key is `{actual}`")]
     KeyIdMismatch {
-        /// What it says.
+        /// The identifier in the signature.
         named: String,
-        /// What its key hashes to.
+        /// The identifier of its key.
         actual: String,
     },
-    /// The key is one that accepts forged signatures (attack registry-C12).
-    #[error("its key is one of the few that accept forged signatures")]
+    /// Its key is weak and accepts forged signatures (attack registry-C12).
+    #[error("its key is weak and accepts forged signatures")]
     WeakKey,
-    /// The arithmetic says no.
+    /// The cryptographic verification failed.
     #[error(
-        "it does not fit the signed text; one of the two was changed, or the signature is forged"
+        "it does not match the signed text; one of the two was changed, or the signature is forged"
     )]
     Mismatch,
-    /// The bytes that were handed in are not those of the file with that path.
+    /// The bytes passed in are not those of the file with that path.
     #[error("the file changed while it was read")]
     NotTheFile,
-    /// A detached signature by a key that isn't in the trust store, so that it can't be checked at all.
+    /// A detached signature by a key that isn't in the trust store, so it can't be verified.
     #[error("it is by the key `{key_id}`, which is not in the trust store")]
     UnknownKey {
-        /// As the signature names it; unproved.
+        /// The identifier in the signature, unverified.
         key_id: String,
     },
-    /// The chain of certificates is sound and ends at a root that isn't in the trust store (attack registry-C8).
+    /// The certificate chain is valid but ends at a root that isn't in the trust store (attack registry-C8).
     #[error("its certificate `{subject}` comes from a root that is not in the trust store")]
     UntrustedRoot {
-        /// Whom the certificate names; unproved.
+        /// The subject of the certificate, unverified.
         subject: String,
     },
     /// A certificate or key had expired (attack registry-C9).
     #[error("`{subject}` expired at {at}")]
     Expired {
-        /// Whose certificate or key.
+        /// The certificate or key.
         subject: String,
-        /// Since when.
+        /// The expiry time.
         at: Timestamp,
     },
-    /// The signature itself was made for a short time.
+    /// The signature itself has expired.
     #[error("it expired at {at}")]
     SignatureExpired {
-        /// Since when.
+        /// The expiry time.
         at: Timestamp,
     },
     /// A certificate or key is not valid yet (attack registry-C9).
-    #[error("`{subject}` is valid from {from} on")]
+    #[error("`{subject}` is not valid before {from}")]
     NotYetValid {
-        /// Whose certificate or key.
+        /// The certificate or key.
         subject: String,
-        /// From when on.
+        /// The start of its validity.
         from: Timestamp,
     },
     /// A certificate in the chain may not sign others (attack registry-C9).
-    #[error("`{subject}` signed a certificate and may not sign certificates")]
+    #[error("`{subject}` signed a certificate, but is not a certificate authority")]
     NotAnAuthority {
-        /// Whose certificate.
+        /// The subject of the certificate.
         subject: String,
     },
-    /// The signer's certificate is for something else (attack registry-C9).
+    /// The signer's certificate is not for signing files (attack registry-C9).
     #[error("the certificate `{subject}` is not for signing files")]
     WrongUsage {
-        /// Whose certificate.
+        /// The subject of the certificate.
         subject: String,
     },
-    /// Something else is wrong with the chain.
-    #[error("its chain of certificates does not hold: {0}")]
+    /// The certificate chain is invalid for another reason.
+    #[error("its certificate chain is invalid: {0}")]
     Chain(String),
     /// An envelope must have exactly one signature (attack registry-C10).
     #[error("it has {0} signatures, expected one")]
@@ -113,35 +113,35 @@ pub enum SignatureError {
     /// A key that signed was revoked, by its owner or in the trust store (attacks registry-C14, registry-C15).
     #[error("the key `{key_id}` was revoked{}", .at.map_or(String::new(), |at| format!(" at {at}")))]
     Revoked {
-        /// Which key.
+        /// The identifier of the key.
         key_id: String,
-        /// Since when, where it is known.
+        /// The time of the revocation, if known.
         at: Option<Timestamp>,
     },
-    /// It rests on a hash that can be forged (attack registry-C14).
-    #[error("it rests on {0}, which can be forged")]
+    /// It uses a weak hash (attack registry-C14).
+    #[error("it uses {0}, which is not secure")]
     WeakHash(String),
-    /// A subkey signed that its owner never gave leave to sign (attack registry-C14).
-    #[error("the subkey `{key_id}` has no valid leave to sign")]
+    /// It was made by a subkey without a valid signing authorization (attack registry-C14).
+    #[error("the subkey `{key_id}` is not authorized to sign")]
     SubkeyNotBound {
-        /// Which subkey.
+        /// The identifier of the subkey.
         key_id: String,
     },
-    /// A minisign signature in the format that signs the whole text instead of its hash (attack registry-C13).
+    /// A minisign signature in the legacy format, which signs the whole text instead of its hash (attack registry-C13).
     #[error("it is in minisign's old format, which is no longer accepted")]
     LegacyMinisign,
-    /// A Sigstore bundle does not hold (attack registry-C16).
-    #[error("the Sigstore bundle does not hold: {0}")]
+    /// A Sigstore bundle is invalid (attack registry-C16).
+    #[error("the Sigstore bundle is invalid: {0}")]
     Sigstore(String),
 }
 
 impl SignatureError {
-    /// A signature that can't be read.
+    /// Creates the error for a signature that can't be parsed.
     pub(crate) fn unreadable(reason: &str) -> Self {
         Self::Unreadable(reason.to_owned())
     }
 
-    /// Whether a stranger signed, or something is wrong.
+    /// Whether the signer is unknown or the signature is invalid.
     pub fn weight(&self) -> Weight {
         match self {
             SignatureError::UnknownKey { .. } | SignatureError::UntrustedRoot { .. } => {
@@ -170,7 +170,7 @@ impl SignatureError {
         }
     }
 
-    /// The next thing to do.
+    /// Advice for the user.
     pub fn hint(&self) -> &'static str {
         match self {
             SignatureError::UnknownKey { .. } => {
@@ -183,13 +183,13 @@ impl SignatureError {
             | SignatureError::Mismatch
             | SignatureError::Files(_)
             | SignatureError::NotTheFile => {
-                "fetch the skill again; if it stays so, ask its publisher, and don't use it until then"
+                "fetch the skill again; if the problem remains, ask its publisher, and don't use it until then"
             }
             SignatureError::Unsupported { .. } => {
-                "a newer version of this program may know it; otherwise ask the publisher for another signature"
+                "a newer version of this program may support it; otherwise ask the publisher for another signature"
             }
             SignatureError::WrongSubject { .. } | SignatureError::KeyIdMismatch { .. } => {
-                "a signature can't be taken from one skill or version to another; ask the publisher to sign this one"
+                "a signature is valid for one skill and version only; ask the publisher to sign this one"
             }
             SignatureError::WeakKey
             | SignatureError::Expired { .. }
@@ -201,10 +201,8 @@ impl SignatureError {
             | SignatureError::WeakHash(_)
             | SignatureError::SubkeyNotBound { .. }
             | SignatureError::LegacyMinisign
-            | SignatureError::Sigstore(_) => {
-                "ask the publisher to sign again, with a key that is fit for it"
-            }
-            SignatureError::NotYetValid { .. } => "compare the clock of this machine with another",
+            | SignatureError::Sigstore(_) => "ask the publisher to sign again, with a suitable key",
+            SignatureError::NotYetValid { .. } => "check the clock of this machine",
             SignatureError::Revoked { .. } => {
                 "don't use this copy; ask the publisher for one that is signed by their new key"
             }
@@ -212,7 +210,7 @@ impl SignatureError {
     }
 }
 
-/// The first few differences; a list of hundreds helps nobody.
+/// The first few differences; a list of hundreds would not help.
 fn shown(differences: &[FileDifference]) -> String {
     const MOST: usize = 5;
     let mut words: Vec<String> = differences.iter().take(MOST).map(ToString::to_string).collect();

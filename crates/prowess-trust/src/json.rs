@@ -1,20 +1,21 @@
-//! JSON from strangers: one reading only. A document that two readers could understand differently is refused (attack registry-C11).
+//! A strict JSON parser for untrusted documents. Documents that two parsers could interpret differently are rejected
+//! (attack registry-C11).
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Signature files of the largest known skills have some 20 kB.
+/// Maximum size of a document. The signature files of the largest known skills have about 20 kB.
 pub(crate) const MOST_BYTES: usize = 4 << 20;
 
-/// A bundle with a transparency log entry nests seven deep.
+/// Maximum nesting depth. A bundle with a transparency log entry has seven levels.
 const MOST_DEPTH: usize = 16;
 
-/// Reads a document: UTF-8, no key twice in an object, not too large, not too deep, nothing behind it.
+/// Parses a document: UTF-8, no duplicate keys, limited size and depth, no trailing data.
 pub(crate) fn read(bytes: &[u8]) -> Result<Value, String> {
     if bytes.len() > MOST_BYTES {
-        return Err(format!("it has {} bytes, and {MOST_BYTES} are the limit", bytes.len()));
+        return Err(format!("it has {} bytes; the limit is {MOST_BYTES}", bytes.len()));
     }
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let value = Strict { depth: 0 }.deserialize(&mut deserializer);
@@ -23,7 +24,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Value, String> {
     Ok(value)
 }
 
-/// The text at a key; what is no text is no answer.
+/// The string at a key; other values count as missing.
 pub(crate) fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     value.get(key)?.as_str()
 }
@@ -98,7 +99,7 @@ impl<'de> Visitor<'de> for Strict {
         while let Some(key) = entries.next_key::<String>()? {
             let value = entries.next_value_seed(self.deeper()?)?;
             if map.contains_key(&key) {
-                return Err(A::Error::custom(format!("the key `{key}` is there twice")));
+                return Err(A::Error::custom(format!("duplicate key `{key}`")));
             }
             map.insert(key, value);
         }

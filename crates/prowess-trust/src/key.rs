@@ -1,4 +1,4 @@
-//! Keys: the secret half that signs, the public half that others get.
+//! Secret keys for signing, and their public keys.
 
 use std::fmt::{self, Write as _};
 
@@ -17,16 +17,16 @@ use crate::contents::hex;
 pub enum KeyKind {
     /// For `SIGNATURE.json`.
     Ed25519,
-    /// For `skill.oms.sig`, by NIST's curve P-256.
+    /// For `skill.oms.sig`, with NIST's curve P-256.
     P256,
-    /// The same by P-384, which is checked and never made here.
+    /// NIST's curve P-384, which is only verified, never generated here.
     P384,
 }
 
-/// The half that others get.
+/// A public key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum PublicKey {
-    /// 32 bytes, as RFC 8032 has them.
+    /// 32 bytes, as in RFC 8032.
     Ed25519([u8; 32]),
     /// An uncompressed point of 65 bytes.
     P256(Vec<u8>),
@@ -34,25 +34,25 @@ pub enum PublicKey {
     P384(Vec<u8>),
 }
 
-/// The half that signs. Its bytes are wiped when it goes, and no message or debug output shows them.
+/// A secret key. Its bytes are zeroized on drop, and no message or debug output shows them.
 pub enum SecretKey {
     /// An Ed25519 key.
     Ed25519(ed25519_dalek::SigningKey),
     /// A P-256 key as PKCS #8.
     P256 {
-        /// The key itself.
+        /// The key.
         pkcs8: Zeroizing<Vec<u8>>,
-        /// Its point.
+        /// Its public point.
         point: Vec<u8>,
     },
 }
 
-/// The system gave no random bytes.
+/// The system provided no random bytes.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("the system has no random bytes to make a key of")]
+#[error("the system provided no random bytes for a key")]
 pub struct GenerateError;
 
-/// What comes before the key in a `SubjectPublicKeyInfo` (RFC 8410, RFC 5480).
+/// The prefix of the key in a `SubjectPublicKeyInfo` (RFC 8410, RFC 5480).
 const ED25519_HEADER: &[u8] = b"\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00";
 const P256_HEADER: &[u8] =
     b"\x30\x59\x30\x13\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07\x03\x42\x00";
@@ -60,7 +60,7 @@ const P384_HEADER: &[u8] =
     b"\x30\x76\x30\x10\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x05\x2b\x81\x04\x00\x22\x03\x62\x00";
 
 impl KeyKind {
-    /// The word for it.
+    /// The name of the kind.
     pub fn as_str(self) -> &'static str {
         match self {
             KeyKind::Ed25519 => "ed25519",
@@ -71,7 +71,8 @@ impl KeyKind {
 }
 
 impl PublicKey {
-    /// Reads one line of text: kind, base64, and perhaps a name. A bare base64 of 32 bytes is an Ed25519 key, as GAIA writes it.
+    /// Parses one line of text: the kind, base64, and an optional name. Bare base64 of 32 bytes is an Ed25519 key, as
+    /// GAIA writes it.
     pub fn from_line(line: &str) -> Option<PublicKey> {
         let mut words = line.split_whitespace();
         let first = words.next()?;
@@ -87,7 +88,7 @@ impl PublicKey {
         }
     }
 
-    /// The public key in a `SubjectPublicKeyInfo`, if its kind is one of ours.
+    /// The public key in a `SubjectPublicKeyInfo`, if its kind is supported.
     pub(crate) fn from_spki(der: &[u8]) -> Option<PublicKey> {
         if let Some(key) = der.strip_prefix(ED25519_HEADER) {
             return Some(PublicKey::Ed25519(key.try_into().ok()?));
@@ -99,7 +100,7 @@ impl PublicKey {
         is_point(point, 97).then(|| PublicKey::P384(point.to_vec()))
     }
 
-    /// Which kind it is.
+    /// The kind of the key.
     pub fn kind(&self) -> KeyKind {
         match self {
             PublicKey::Ed25519(_) => KeyKind::Ed25519,
@@ -108,7 +109,7 @@ impl PublicKey {
         }
     }
 
-    /// How it is called: the first 32 hexadecimal digits of a SHA-256, of the key itself (GAIX-5) or of its PEM form.
+    /// The identifier: the first 32 hexadecimal digits of a SHA-256, of the key itself (GAIX-5) or of its PEM encoding.
     pub fn id(&self) -> String {
         let mut id = match self {
             PublicKey::Ed25519(bytes) => hex(&Sha256::digest(bytes)),
@@ -118,12 +119,12 @@ impl PublicKey {
         id
     }
 
-    /// One line of text for others, without a name.
+    /// The key as one line of text, without a name.
     pub fn line(&self) -> String {
         format!("{} {}", self.kind().as_str(), STANDARD.encode(self.bytes()))
     }
 
-    /// The bytes of the key, without any frame.
+    /// The bytes of the key, without any header.
     pub fn bytes(&self) -> &[u8] {
         match self {
             PublicKey::Ed25519(bytes) => bytes,
@@ -131,7 +132,7 @@ impl PublicKey {
         }
     }
 
-    /// The form that other tools read (`BEGIN PUBLIC KEY`).
+    /// The PEM encoding (`BEGIN PUBLIC KEY`).
     pub fn pem(&self) -> String {
         let der: Vec<u8> = match self {
             PublicKey::Ed25519(bytes) => [ED25519_HEADER, bytes].concat(),
@@ -141,21 +142,21 @@ impl PublicKey {
         pem("PUBLIC KEY", &der)
     }
 
-    /// What a bundle of OpenSSF Model Signing calls the key: the SHA-256 of its PEM form.
+    /// The key identifier in bundles of OpenSSF Model Signing: the SHA-256 of its PEM encoding.
     pub(crate) fn oms_hint(&self) -> String {
         hex(&Sha256::digest(self.pem()))
     }
 }
 
 impl SecretKey {
-    /// A new Ed25519 key.
+    /// Generates an Ed25519 key.
     pub fn generate_ed25519() -> Result<SecretKey, GenerateError> {
         let mut seed = Zeroizing::new([0; 32]);
         getrandom::fill(seed.as_mut()).map_err(|_| GenerateError)?;
         Ok(SecretKey::from_seed(&seed))
     }
 
-    /// A new P-256 key.
+    /// Generates a P-256 key.
     pub fn generate_p256() -> Result<SecretKey, GenerateError> {
         let pkcs8 =
             EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &SystemRandom::new())
@@ -163,12 +164,12 @@ impl SecretKey {
         SecretKey::from_pkcs8(Zeroizing::new(pkcs8.as_ref().to_vec())).ok_or(GenerateError)
     }
 
-    /// The Ed25519 key of a seed (RFC 8032).
+    /// Creates the Ed25519 key of a seed (RFC 8032).
     pub fn from_seed(seed: &[u8; 32]) -> SecretKey {
         SecretKey::Ed25519(ed25519_dalek::SigningKey::from_bytes(seed))
     }
 
-    /// A P-256 key from PKCS #8.
+    /// Creates a P-256 key from PKCS #8.
     pub fn from_pkcs8(pkcs8: Zeroizing<Vec<u8>>) -> Option<SecretKey> {
         let random = SystemRandom::new();
         let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &pkcs8, &random);
@@ -176,7 +177,7 @@ impl SecretKey {
         Some(SecretKey::P256 { pkcs8, point })
     }
 
-    /// The half that others get.
+    /// The public key.
     pub fn public(&self) -> PublicKey {
         match self {
             SecretKey::Ed25519(key) => PublicKey::Ed25519(key.verifying_key().to_bytes()),
@@ -199,7 +200,7 @@ impl SecretKey {
         }
     }
 
-    /// The bytes that a key file keeps.
+    /// The bytes to store in a key file.
     pub(crate) fn secret_bytes(&self) -> Zeroizing<Vec<u8>> {
         match self {
             SecretKey::Ed25519(key) => Zeroizing::new(key.to_bytes().to_vec()),
@@ -214,7 +215,7 @@ impl fmt::Debug for SecretKey {
     }
 }
 
-/// Bytes in the frame that other tools read (RFC 7468).
+/// Encodes bytes as PEM (RFC 7468).
 pub(crate) fn pem(label: &str, der: &[u8]) -> String {
     let mut pem = format!("-----BEGIN {label}-----\n");
     let text = STANDARD.encode(der);
@@ -226,7 +227,7 @@ pub(crate) fn pem(label: &str, der: &[u8]) -> String {
     pem
 }
 
-/// Whether these bytes are an uncompressed point; whether it lies on the curve is found out by whoever uses it.
+/// Whether these bytes look like an uncompressed point; the verifier checks that it is on the curve.
 fn is_point(bytes: &[u8], length: usize) -> bool {
     bytes.len() == length && bytes[0] == 4
 }

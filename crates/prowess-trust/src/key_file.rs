@@ -1,4 +1,4 @@
-//! Secret keys on disk: a folder and files that only their owner may read, locked with a passphrase if wanted.
+//! Secret keys on disk: a folder and files that only their owner may read, optionally encrypted with a passphrase.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -19,49 +19,49 @@ use zeroize::Zeroizing;
 use crate::json;
 use crate::key::{GenerateError, PublicKey, SecretKey};
 
-/// The format of the file.
+/// The version of the file format.
 const VERSION: u64 = 1;
 const SALT_BYTES: usize = 16;
 const NONCE_BYTES: usize = 24;
 
-/// The name of a key: one safe part of a path.
+/// The name of a key: one safe path component.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KeyName(String);
 
-/// A text that can't be the name of a key.
+/// The error for an invalid key name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` can't be the name of a key, expected up to 64 letters, digits, `-`, `_` and `.`, a letter or digit first"
 )]
 pub struct KeyNameError(String);
 
-/// The folder with the user's keys.
+/// The folder of the user's keys.
 #[derive(Clone, Debug)]
 pub struct KeyFolder {
     path: PathBuf,
 }
 
-/// How much work it is to try a passphrase.
+/// The cost of deriving a key from a passphrase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
     /// Memory in KiB.
     pub memory: u32,
-    /// How often the memory is gone through.
+    /// Number of passes over the memory.
     pub passes: u32,
 }
 
-/// A key of the folder, without its secret.
+/// A key of the folder, without its secret key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedKey {
     /// Its name.
     pub name: KeyName,
-    /// Its public half.
+    /// Its public key.
     pub public: PublicKey,
-    /// Whether it needs a passphrase.
+    /// Whether it has a passphrase.
     pub is_locked: bool,
 }
 
-/// Why a key can't be made or used. No message shows anything of a key or a passphrase.
+/// Why a key can't be created or used. No message contains parts of a key or a passphrase.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyFileError {
     /// It can't be read or written.
@@ -69,67 +69,67 @@ pub enum KeyFileError {
     Disk {
         /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// There is no such key.
-    #[error("there is no key `{name}` in `{}`; make one with `prowess key new {name}`", folder.display())]
+    #[error("there is no key `{name}` in `{}`; create one with `prowess key new {name}`", folder.display())]
     Missing {
         /// The name.
         name: KeyName,
         /// The folder.
         folder: PathBuf,
     },
-    /// There is one already. It is never replaced: signatures that were made with it would be orphans.
-    #[error("there is a key `{name}` already, `{}`; choose another name, or move that file away", path.display())]
+    /// The key already exists. It is never overwritten: that would lose a key in use.
+    #[error("the key `{name}` already exists (`{}`); choose another name, or move that file", path.display())]
     Exists {
         /// The name.
         name: KeyName,
         /// The file.
         path: PathBuf,
     },
-    /// Others may read it.
-    #[error("others may read `{0}`; run `chmod {mode} {0}`, and make a new key if others could have read this one", path.display())]
+    /// Its permissions allow others to read it.
+    #[error("others can read `{0}`; run `chmod {mode} {0}`, and make a new key if others could have read this one", path.display())]
     Open {
         /// The file or folder.
         path: PathBuf,
         /// The mode it should have.
         mode: &'static str,
     },
-    /// It isn't what a key file is.
+    /// It isn't a valid key file.
     #[error("the key file `{}` is damaged: {reason}; restore it from a backup", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
-    /// It has a passphrase, and none was given.
+    /// It has a passphrase, but none was given.
     #[error("the key `{0}` has a passphrase")]
     Locked(KeyName),
-    /// The passphrase is another, or the file was changed: the two can't be told apart.
-    #[error("the passphrase of the key `{0}` is another, or its file was changed")]
+    /// The passphrase is wrong, or the file was changed: the two can't be distinguished.
+    #[error("the passphrase of the key `{0}` is wrong, or its file was changed")]
     WrongPassphrase(KeyName),
-    /// The system gave no random bytes.
+    /// The system provided no random bytes.
     #[error(transparent)]
     Random(#[from] GenerateError),
 }
 
 impl Cost {
-    /// About half a second on the machines of today, and 64 MiB (RFC 9106 §4, the second recommendation).
+    /// About half a second on current machines, with 64 MiB (RFC 9106 §4, the second recommendation).
     pub const USUAL: Cost = Cost { memory: 64 * 1024, passes: 3 };
 
-    /// More than this is an attack on whoever opens the file.
+    /// Maximum cost: a higher one in a file would be a denial of service.
     const MOST: Cost = Cost { memory: 1024 * 1024, passes: 16 };
 }
 
 impl KeyFolder {
-    /// The keys in a folder, which need not be there yet.
+    /// Opens a folder of keys, which need not exist yet.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
 
-    /// Keeps a new key under a name, with mode 0600 in a folder with mode 0700. Nothing is ever replaced.
+    /// Stores a new key, with mode 0600 in a folder with mode 0700. Existing keys are never overwritten.
     pub fn keep(
         &self,
         name: &KeyName,
@@ -151,7 +151,7 @@ impl KeyFolder {
         }
     }
 
-    /// Opens a key. A file or folder that others may read is refused, and so is a link to elsewhere.
+    /// Opens a key. Files and folders that others may read are rejected, and so are symbolic links.
     pub fn open(
         &self,
         name: &KeyName,
@@ -172,14 +172,15 @@ impl KeyFolder {
             PublicKey::P256(_) => SecretKey::from_pkcs8(secret),
             PublicKey::P384(_) => None,
         };
-        // A public half that belongs to another key would sign what nobody can verify.
+        // With a public key that doesn't match, no signature could be verified.
         key.filter(|key| key.public() == stored.public).ok_or_else(|| KeyFileError::Damaged {
             path: self.file(name),
-            reason: "its two halves do not belong together".to_owned(),
+            reason: "its public and secret keys do not match".to_owned(),
         })
     }
 
-    /// Removes a key for good, and gives its public half. Whoever has no copy of the file can't sign with it any more.
+    /// Removes a key permanently and returns its public key. Without a copy of the file it can't be used for signing
+    /// any more.
     pub fn remove(&self, name: &KeyName) -> Result<PublicKey, KeyFileError> {
         let public = self.read(name)?.public;
         let path = self.file(name);
@@ -187,12 +188,12 @@ impl KeyFolder {
         Ok(public)
     }
 
-    /// The public half of a key, for which no passphrase is needed.
+    /// The public key, for which no passphrase is needed.
     pub fn public(&self, name: &KeyName) -> Result<PublicKey, KeyFileError> {
         Ok(self.read(name)?.public)
     }
 
-    /// All keys, by name.
+    /// Lists all keys by name.
     pub fn list(&self) -> Result<Vec<ListedKey>, KeyFileError> {
         let disk = |source| KeyFileError::Disk { path: self.path.clone(), source };
         let entries = match fs::read_dir(&self.path) {
@@ -241,7 +242,7 @@ impl KeyFolder {
         };
         self.check_folder()?;
         let disk = |source| KeyFileError::Disk { path: path.clone(), source };
-        // The mode is asked of the open file, so that it can't be another one than is read.
+        // The mode is read from the open file, so that it is the mode of the file that is read.
         if !is_private(&file.metadata().map_err(disk)?) {
             return Err(KeyFileError::Open { path, mode: "600" });
         }
@@ -270,7 +271,7 @@ impl fmt::Display for KeyName {
     }
 }
 
-/// A key file that was read.
+/// A parsed key file.
 struct StoredKey {
     public: PublicKey,
     secret: Stored,
@@ -299,7 +300,8 @@ impl StoredKey {
         let secret = value.get_mut("secret").map(Value::take);
         if let Some(Value::String(secret)) = secret {
             let secret = Zeroizing::new(secret);
-            let secret = STANDARD.decode(secret.as_bytes()).map_err(|_| "`secret` is no base64")?;
+            let secret =
+                STANDARD.decode(secret.as_bytes()).map_err(|_| "`secret` is not base64")?;
             return Ok(StoredKey { public, secret: Stored::Open(Zeroizing::new(secret)) });
         }
         let locked = value.get("locked").ok_or("it has neither `secret` nor `locked`")?;
@@ -338,7 +340,7 @@ impl LockedSecret {
     }
 }
 
-/// The text of a key file. It is put together by hand, so that no copy of the secret is left in memory.
+/// The text of a key file, written without a serializer, so that no copy of the secret is left in memory.
 fn written(
     key: &SecretKey,
     lock: Option<(&str, Cost)>,
@@ -381,7 +383,8 @@ fn written(
     Ok(Zeroizing::new(format!("{:#}\n", Value::Object(fields))))
 }
 
-/// The public half is bound to the locked one, so that nobody can put another in its place.
+/// The associated data of the encryption: it binds the public key to the encrypted secret, so that it can't be
+/// replaced.
 fn bound_text(public: &PublicKey) -> String {
     format!("prowess key v{VERSION} {}", public.line())
 }

@@ -1,4 +1,4 @@
-//! What a trust store may hold: keys and certificates of every scheme, in the forms in which people hand them around.
+//! Keys and certificates that a trust store may contain, in the formats in which they are distributed.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,7 +13,7 @@ use crate::key::{PublicKey, pem};
 use crate::scheme::openpgp;
 use crate::scheme::sigstore::SigstoreIdentity;
 
-/// Something to check signatures with.
+/// A key, certificate or identity for verifying signatures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Material {
     /// A bare public key, for `SIGNATURE.json` or for `skill.oms.sig`.
@@ -28,38 +28,38 @@ pub enum Material {
     Sigstore(Checked<SigstoreIdentity>),
 }
 
-/// Something that [`Material::read`] has looked at, so that nobody has to wonder again.
+/// A value that [`Material::read`] has validated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked<T>(T);
 
 impl<T> Checked<T> {
-    /// What was checked.
+    /// The validated value.
     pub fn get(&self) -> &T {
         &self.0
     }
 }
 
-/// A text that is no key.
+/// The error for text that is not a public key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MaterialError {
-    /// Nothing about it is known.
+    /// The format is unknown.
     #[error(
-        "this is no public key; expected a line of `prowess key export`, the base64 of an Ed25519 key, a minisign key, a public key or certificate in PEM, what `gpg --armor --export` writes, or an identity of Sigstore as JSON"
+        "this is not a public key; expected a line of `prowess key export`, the base64 of an Ed25519 key, a minisign key, a public key or certificate in PEM, the output of `gpg --armor --export`, or a Sigstore identity as JSON"
     )]
     Unknown,
-    /// There are several certificates, or none that can be read.
-    #[error("this is not exactly one certificate; add each alone, and of a chain the root only")]
+    /// There are several certificates, or none that can be parsed.
+    #[error("expected exactly one certificate; add each separately, and only the root of a chain")]
     NotOneCertificate,
-    /// The certificate is not one of an authority.
-    #[error("this certificate may not sign others; add the root that signed it")]
+    /// The certificate does not belong to a certificate authority.
+    #[error("this certificate is not a certificate authority; add the root that signed it")]
     NotAnAuthority,
     /// It is a secret key.
-    #[error("this is a secret key, which nobody else should have; add its public half instead")]
+    #[error("this is a secret key, which must stay private; add its public key instead")]
     Secret,
 }
 
 impl Material {
-    /// Reads a key in whatever form it has.
+    /// Parses a key in any supported format.
     pub fn read(text: &str) -> Result<Material, MaterialError> {
         let text = text.trim();
         if text.contains("PRIVATE KEY") || text.contains("minisign encrypted secret key") {
@@ -95,7 +95,7 @@ impl Material {
         PublicKey::from_line(line).map(Material::Key).ok_or(MaterialError::Unknown)
     }
 
-    /// The word for its kind in the trust store's file.
+    /// The name of its kind in the trust store's file.
     pub fn kind(&self) -> &'static str {
         match self {
             Material::Key(key) => key.kind().as_str(),
@@ -106,7 +106,7 @@ impl Material {
         }
     }
 
-    /// The text that [`Material::read`] makes the same of again.
+    /// The text from which [`Material::read`] creates the same value.
     pub fn text(&self) -> String {
         match self {
             Material::Key(key) => key.line(),
@@ -116,7 +116,7 @@ impl Material {
         }
     }
 
-    /// How it is called, in the way that its own tools call it.
+    /// The identifier, in the format of its own tools.
     #[expect(clippy::missing_panics_doc, reason = "`read` has checked what is taken apart here")]
     pub fn id(&self) -> String {
         match self {
@@ -138,11 +138,11 @@ impl Material {
     }
 }
 
-/// The kinds of [`Material::kind`], for telling an entry from the future from a broken one.
+/// All kinds, to distinguish entries of newer versions from damaged ones.
 pub(crate) const KINDS: &[&str] =
     &["ed25519", "p256", "p384", "certificate", "openpgp", "minisign", "sigstore"];
 
-/// One certificate that may sign others. A file with several would leave open which of them is meant.
+/// Parses one certificate authority. With several in a file it would be ambiguous which one is meant.
 fn read_certificate(text: &str) -> Result<Material, MaterialError> {
     let mut found = CertificateDer::pem_slice_iter(text.as_bytes());
     let (Some(Ok(certificate)), None) = (found.next(), found.next()) else {
@@ -158,7 +158,7 @@ fn read_certificate(text: &str) -> Result<Material, MaterialError> {
     Ok(Material::Certificate(Checked(der.to_vec())))
 }
 
-/// The number of a minisign key as minisign prints it, from the base64 of a key or a signature.
+/// The key ID as minisign prints it, from the base64 of a key or a signature.
 pub(crate) fn minisign_id(base64: &str) -> Option<String> {
     let bytes = STANDARD.decode(base64.trim()).ok()?;
     let number = <[u8; 8]>::try_from(bytes.get(2..10)?).ok()?;

@@ -1,4 +1,4 @@
-//! Moments, in whole seconds. The clock itself is somebody else's: every function here gets the time handed in.
+//! Points in time, in whole seconds. No function here reads the clock: callers pass the time.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,20 +6,20 @@ use std::str::FromStr;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// A moment, in seconds since 1970.
+/// A point in time, in seconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
-/// A text that is no moment.
+/// The error for text that is not a time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a time, expected one like `2026-01-31T12:00:00Z`")]
 pub struct TimestampError(String);
 
-/// Year 9999 ends here; later moments can't be written as RFC 3339.
+/// The end of the year 9999; later times can't be written as RFC 3339.
 const LATEST: i64 = 253_402_300_799;
 
 impl Timestamp {
-    /// The moment this many seconds after 1970. What can't be written down is moved to the nearest that can.
+    /// Creates a time from seconds since 1970, clamped to the range of RFC 3339.
     pub fn from_unix(seconds: i64) -> Self {
         Self(seconds.clamp(0, LATEST))
     }

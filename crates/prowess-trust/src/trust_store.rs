@@ -1,4 +1,4 @@
-//! Whose word counts on this machine, for which skills, and how much.
+//! The trust store: trusted keys, the skills they may sign, and their roles.
 
 mod file;
 
@@ -13,71 +13,71 @@ use crate::contents::Contents;
 use crate::material::Material;
 use crate::timestamp::Timestamp;
 
-/// Keys that count, and decisions of the user about changed signers.
+/// Trusted keys, and the user's decisions about changed signers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TrustStore {
     keys: Vec<TrustedKey>,
     accepted: Vec<Accepted>,
-    /// Entries of a newer version: they are kept and count for nothing.
+    /// Entries of newer versions: kept but ignored.
     foreign: Vec<Value>,
     extra: Map<String, Value>,
 }
 
-/// A key that counts.
+/// A trusted key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrustedKey {
     /// The key itself.
     pub material: Material,
-    /// Whose it is, in the user's words.
+    /// The owner, as the user named them.
     pub label: Option<String>,
-    /// What its signatures prove.
+    /// The role, which decides what its signatures prove.
     pub role: Role,
     /// The skills it may sign.
     pub names: Vec<NamePattern>,
-    /// Earlier signatures don't count.
+    /// Earlier signatures are not accepted.
     pub not_before: Option<Timestamp>,
-    /// Later signatures don't count.
+    /// Later signatures are not accepted.
     pub not_after: Option<Timestamp>,
-    /// Since then somebody else may have it (attack registry-C15).
+    /// The time of its revocation; someone else may have the key since then (attack registry-C15).
     pub revoked_at: Option<Timestamp>,
     /// When it was added.
     pub added_at: Option<Timestamp>,
-    /// Fields that are unknown here.
+    /// Unknown fields.
     pub extra: Map<String, Value>,
 }
 
-/// What the signatures of a key prove.
+/// The role of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// A root of trust: what it signs is verified (GAIA §4.1).
     Root,
     /// A publisher: what they sign is at most community (GAIA §4.2).
     Publisher,
-    /// An auditor: their sign-off makes a publisher's skill verified (GAIA §4.4), and is worth nothing alone.
+    /// An auditor: their sign-off makes a publisher's skill verified (GAIA §4.4), but proves nothing alone.
     Auditor,
 }
 
-/// The user has accepted that a skill has a new signer (attack registry-C4).
+/// A new signer of a skill that the user has accepted (attack registry-C4).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accepted {
     /// The skill.
     pub skill: String,
     /// The identifier of the new signer's key.
     pub key_id: String,
-    /// When.
+    /// The time of the decision.
     pub at: Timestamp,
 }
 
-/// A word that is no role.
+/// The error for an unknown role.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a role, expected `root`, `publisher` or `auditor`")]
 pub struct RoleError(String);
 
-/// Names that a key may sign: `*` stands for any part of a name, and for nothing beyond a `/`.
+/// A pattern of names that a key may sign: `*` matches any characters except `/`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamePattern(String);
 
-/// A text that is no pattern of names.
+/// The error for an invalid pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is not a pattern of names, expected one like `web-search`, `web-*`, `acme/*` or `*`"
@@ -85,17 +85,17 @@ pub struct NamePattern(String);
 pub struct NamePatternError(String);
 
 impl TrustStore {
-    /// A store without keys: nothing is more than experimental (GAIX-4).
+    /// Creates a store without keys, for which every skill is experimental (GAIX-4).
     pub fn empty() -> Self {
         Self::default()
     }
 
-    /// The keys that count.
+    /// The trusted keys.
     pub fn keys(&self) -> impl Iterator<Item = &TrustedKey> {
         self.keys.iter()
     }
 
-    /// Adds a key. If it is there already, the new entry takes the place of the old one, which is returned.
+    /// Adds a key. An existing entry for the same key is replaced and returned.
     pub fn add(&mut self, key: TrustedKey) -> Option<TrustedKey> {
         let same = self.keys.iter().position(|known| known.material == key.material);
         match same {
@@ -107,12 +107,12 @@ impl TrustStore {
         }
     }
 
-    /// Removes the keys with an identifier.
+    /// Removes the keys with this identifier.
     pub fn remove(&mut self, id: &str) -> Vec<TrustedKey> {
         self.keys.extract_if(.., |key| key.id() == id).collect()
     }
 
-    /// Marks the keys with an identifier as in wrong hands since a moment; says how many there are.
+    /// Marks the keys with this identifier as revoked since a time; returns how many there are.
     pub fn revoke(&mut self, id: &str, at: Timestamp) -> usize {
         let mut count = 0;
         for key in self.keys.iter_mut().filter(|key| key.id() == id) {
@@ -122,19 +122,19 @@ impl TrustStore {
         count
     }
 
-    /// The key with an identifier.
+    /// The key with this identifier.
     pub fn get(&self, id: &str) -> Option<&TrustedKey> {
         self.keys.iter().find(|key| key.id() == id)
     }
 
-    /// Notes that a skill may have this signer from now on.
+    /// Accepts this signer for a skill.
     pub fn accept(&mut self, skill: &str, key_id: &str, at: Timestamp) {
         if !self.accepts(skill, key_id) {
             self.accepted.push(Accepted { skill: skill.to_owned(), key_id: key_id.to_owned(), at });
         }
     }
 
-    /// Takes back that this signer was accepted, for one skill or for all; says for which ones it was.
+    /// Revokes the acceptance of a signer, for one skill or for all; returns the skills concerned.
     pub fn take_back(&mut self, key_id: &str, skill: Option<&str>) -> Vec<Accepted> {
         let is_meant = |entry: &mut Accepted| {
             entry.key_id == key_id && skill.is_none_or(|skill| entry.skill == skill)
@@ -147,14 +147,14 @@ impl TrustStore {
         self.accepted.iter().any(|entry| entry.skill == skill && entry.key_id == key_id)
     }
 
-    /// What the user has accepted.
+    /// The accepted signers.
     pub fn accepted(&self) -> &[Accepted] {
         &self.accepted
     }
 }
 
 impl TrustedKey {
-    /// A key that counts for every skill and at every time.
+    /// Creates a key that is trusted for every skill at any time.
     pub fn new(material: Material, role: Role) -> Self {
         Self {
             material,
@@ -169,7 +169,7 @@ impl TrustedKey {
         }
     }
 
-    /// Its identifier.
+    /// The identifier.
     pub fn id(&self) -> String {
         self.material.id()
     }
@@ -184,7 +184,7 @@ impl Role {
     /// Every role.
     pub const ALL: [Role; 3] = [Role::Root, Role::Publisher, Role::Auditor];
 
-    /// The word for it.
+    /// The name of the role.
     pub fn as_str(self) -> &'static str {
         match self {
             Role::Root => "root",
@@ -210,7 +210,7 @@ impl fmt::Display for Role {
 }
 
 impl NamePattern {
-    /// Every name, in every namespace.
+    /// The pattern that matches every name in every namespace.
     pub fn every() -> Self {
         Self("*".to_owned())
     }
@@ -220,7 +220,8 @@ impl NamePattern {
         &self.0
     }
 
-    /// A pattern with `/` asks for the namespace as well, so that it never fits a skill whose namespace is unknown.
+    /// Whether the pattern matches a skill. One with `/` requires a namespace, so it never matches a skill whose
+    /// namespace is unknown.
     pub fn matches(&self, contents: &Contents) -> bool {
         match (self.0.split_once('/'), &contents.namespace) {
             (None, _) => fits(&self.0, &contents.name),
@@ -248,7 +249,8 @@ impl FromStr for NamePattern {
     }
 }
 
-/// Whether a name fits a pattern. The pieces between stars are looked for from left to right, so that no pattern takes long.
+/// Whether a name matches a pattern. The parts between stars are searched from left to right, so that matching takes
+/// linear time.
 fn fits(pattern: &str, name: &str) -> bool {
     let mut pieces = pattern.split('*');
     let first = pieces.next().unwrap_or_default();

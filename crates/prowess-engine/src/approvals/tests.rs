@@ -83,7 +83,7 @@ fn a_broken_file_is_an_error_and_a_broken_record_approves_nothing() {
     let file = |record: &str| format!("{{\"version\": 1, \"approvals\": [{record}], \"new\": 1}}");
     assert_eq!(problem(&file(&format!("{record}, \"tool\": null}}"))), Ok(1));
     assert_eq!(problem(&file(&format!("{record}, \"tool\": \"t\", \"more\": 1}}"))), Ok(1));
-    // Without a tool it would be all of them.
+    // Without a tool it would cover all of them.
     assert_eq!(problem(&file(&format!("{record}}}"))), Ok(0));
     assert_eq!(problem(&file(&format!("{record}, \"tool\": 5}}"))), Ok(0));
 }

@@ -15,7 +15,7 @@ fn world(folder: &TempDir, variables: &[(&str, &str)]) -> World {
     World::at(folder.path(), folder.path(), OsStr::new("/bin"), environment).expect("it is there")
 }
 
-/// What binding says.
+/// The result of binding.
 fn check(variables: &[(&str, &str)], text: &str) -> String {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let real = folder.path().canonicalize().expect("it is there").display().to_string();
@@ -103,8 +103,8 @@ fn a_file_of_the_user_alone_holds_a_value() {
         assert!(error.ends_with("other users may read or change it"), "{mode:o}: {error}");
     }
     let world = bind(0o600).expect("it is private");
-    // The line's end is not part of it.
+    // The line break is not part of it.
     assert_eq!(world.credentials[0].placeholder.secret().reveal_value(), VALUE);
-    // What requires the variable finds it set.
+    // A requirement of the variable is satisfied.
     assert!(world.environment.iter().any(|(name, value)| name == "KEY" && !value.is_empty()));
 }

@@ -24,14 +24,14 @@ fn digest(folder: &Path) -> String {
 fn the_same_files_give_the_same_digest_anywhere() {
     let (one, two) = (skill(), skill());
     assert_eq!(digest(one.path()), digest(two.path()));
-    // Part of the stored format: another value would void every approval.
+    // Part of the stored format: another value would invalidate every approval.
     assert_eq!(
         digest(one.path()),
         "sha256:2bbf5e2f2ca900a119634515546596f746aab5304097dcfc08ea2ea45481c505"
     );
 }
 
-/// What is done, and doing it.
+/// A change, with its description.
 type Change<'c> = (&'c str, &'c dyn Fn(&Path));
 
 #[test]
@@ -81,7 +81,7 @@ fn the_repository_that_a_skill_is_does_not_count() {
     let before = digest(folder.path());
     write(folder.path(), ".git/objects/ab/cd", "anything");
     assert_eq!(digest(folder.path()), before);
-    // Only git's own folder, and only where git has it.
+    // Only git's own folder, and only at the top level.
     write(folder.path(), "scripts/.git/x", "anything");
     assert_ne!(digest(folder.path()), before);
     let folder = skill();

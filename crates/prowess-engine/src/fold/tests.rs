@@ -8,7 +8,7 @@ use prowess_core::{Envelope, Event, StandardStream, Utf8Decoder, wire};
 
 use super::{EnvelopeFold, RunEnding};
 
-/// The envelope of some output, as it stands on the wire.
+/// The JSON envelope of some output.
 fn check(pieces: &[(StandardStream, &[u8])], how: ExitReason) -> Value {
     wire::envelope(&envelope(pieces, how))
 }
@@ -66,7 +66,7 @@ fn json_is_looked_for_on_standard_output_alone() {
             None
         );
     }
-    // JSON on the other stream is talk.
+    // JSON on standard error is not parsed.
     assert_eq!(check(&[(Stderr, b"{}")], ExitReason::Exited(0)).get("parsed"), None);
 }
 
@@ -156,7 +156,7 @@ fn a_long_answer_is_not_parsed_and_does_not_fill_the_memory() {
 }
 
 proptest! {
-    /// However bytes are cut into pieces, the text is the same, and it is that of the whole.
+    /// However the bytes are split, the text is the same as for the whole.
     #[test]
     fn chunks_do_not_change_the_output(bytes: Vec<u8>, cuts in prop::collection::vec(0_usize..64, 0..8)) {
         let mut decoder = Utf8Decoder::default();
@@ -172,7 +172,7 @@ proptest! {
         prop_assert_eq!(text, String::from_utf8_lossy(&bytes));
     }
 
-    /// GIB-4.2-3: nothing panics, and what is kept is never more than the specification says.
+    /// GIB-4.2-3: nothing panics, and no more is kept than the specification allows.
     #[test]
     fn output_stays_small(pieces: Vec<Vec<u8>>, repeat in 1_usize..200) {
         let mut fold = EnvelopeFold::default();
@@ -182,7 +182,7 @@ proptest! {
             fold.push(&Event::Output { stream: Stdout, bytes: piece.clone() });
         }
         let envelope = fold.finish(RunEnding::of(ExitReason::Exited(0), Duration::ZERO, &[]), Duration::ZERO);
-        // A byte that is no text becomes three.
+        // An invalid byte becomes a replacement character of three bytes.
         prop_assert!(envelope.output.len() <= 3 * 4096 + 64);
         prop_assert_eq!(envelope.left_out > 0, total > 4096);
     }

@@ -1,6 +1,6 @@
 use super::*;
 
-/// The settings of a text, one per line; those that are not harmless are marked.
+/// The settings of a text, one per line; dangerous ones are marked.
 fn read(text: &str) -> String {
     let Ok(settings) = parse(text.as_bytes()) else { return "unreadable".to_owned() };
     let line = |setting: &Setting| {
@@ -25,7 +25,7 @@ fn texts_are_read_as_git_reads_them() {
         ("[core]\nfsmonitor = true\n", " core.fsmonitor=\"true\""),
         ("# [core]\n[user]\n# name = x\nemail = y", " user.email=\"y\""),
         ("", ""),
-        // What git refuses, and what only looks like a setting.
+        // Text that git rejects, and text that only looks like a setting.
         ("bare = false\n", "unreadable"),
         ("[core\nbare = false\n", "unreadable"),
         ("[core]\nbare : false\n", "unreadable"),
@@ -33,7 +33,7 @@ fn texts_are_read_as_git_reads_them() {
         ("[core]\nbare = \\x\n", "unreadable"),
         ("[core \"x]\nbare = 1\n", "unreadable"),
         ("\u{c}[core]\nbare = 1\n", "unreadable"),
-        // A form feed is no space to git, so this is the name of a program.
+        // A form feed is not whitespace for git, so this is the name of a program.
         ("[core]\nfsmonitor = \u{c}true\n", "!core.fsmonitor=\"\\u{c}true\""),
     ] {
         assert_eq!(read(text), expected, "{text:?}");

@@ -1,4 +1,4 @@
-//! Places inside granted folders that stay closed or read-only (attack sandbox-A10, SANDBOX §4).
+//! Paths inside granted folders that stay hidden or read-only (attack sandbox-A10, SANDBOX §4).
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::ffi::{OsStr, OsString};
@@ -17,36 +17,36 @@ use crate::planted::{
 use crate::platform;
 use crate::world::World;
 
-/// How far nested repositories are looked for, nearest folders first.
+/// Maximum number of folders that are searched for nested repositories, breadth first.
 const MAX_FOLDERS: usize = 32_768;
 
-/// A known place.
+/// A protected path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ProtectedPath {
     pub(super) place: PathBuf,
     pub(super) kind: Protection,
-    /// Why, as a clause: "because …".
+    /// The reason, as a clause after "because".
     pub(super) why: &'static str,
 }
 
-/// What stays possible there.
+/// The kind of protection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Protection {
-    /// Nothing.
+    /// No access.
     Closed,
-    /// Reading.
+    /// Read-only access.
     ReadOnly,
 }
 
-/// The known places that a rule does not open: secrets that it does not name, our own state, files that shells, desktops and
-/// the machine run.
+/// The protected paths that a grant does not open: secrets that it does not name, our own state, and startup files of
+/// shells, desktops and the machine.
 pub(super) fn guards(scope: &FileScope, uses: &Uses<'_>) -> Vec<ProtectedPath> {
     let world = uses.world();
     let base = match scope {
         FileScope::Everything => PathBuf::from("/"),
         FileScope::Pattern(pattern) => files::base(pattern, world),
     };
-    // There are hundreds of places, and hardly any has to do with the rule.
+    // There are hundreds of protected paths, and few are related to the grant.
     let (guards, known) = (Vec::new(), HashSet::new());
     let mut found = Guards { base: &base, uses, guards, known };
     let homes = homes(&base, world);
@@ -56,7 +56,7 @@ pub(super) fn guards(scope: &FileScope, uses: &Uses<'_>) -> Vec<ProtectedPath> {
                 Protected::Machine(_) => base.starts_with(&place) || holds_user(&place, world),
                 Protected::BelowHome(name) | Protected::AnyDepth(name) => scope.names(name),
             };
-            // A folder of which others have made their home is opened piece by piece only if there are keys in it.
+            // Another user's home is only protected in parts if it contains keys.
             let is_own =
                 !matches!(protected, Protected::BelowHome(_)) || place.starts_with(&world.home);
             if !is_named && (is_own || fs::symlink_metadata(&place).is_ok()) {
@@ -89,7 +89,7 @@ struct Guards<'b> {
 }
 
 impl Guards<'_> {
-    /// People keep their start files in one folder and link to them: what the link leads to is the file.
+    /// Also protects the target of a link: many users keep their dotfiles in one folder and link to them.
     fn add(&mut self, place: PathBuf, kind: Protection, why: &'static str) {
         if self.uses.may_be_there(&place)
             && let Some(real) = behind_link(&place)
@@ -99,7 +99,7 @@ impl Guards<'_> {
         self.add_one(place, kind, why);
     }
 
-    /// What was closed before stays so.
+    /// A path that is already hidden stays hidden.
     fn add_one(&mut self, place: PathBuf, kind: Protection, why: &'static str) {
         if are_related(&place, self.base) && self.known.insert(place.clone()) {
             self.guards.push(ProtectedPath { place, kind, why });
@@ -107,12 +107,12 @@ impl Guards<'_> {
     }
 }
 
-/// The user's own home, and those of others that have to do with a path.
+/// The user's own home, and those of others that are related to a path.
 fn homes(base: &Path, world: &World) -> Vec<PathBuf> {
     [world.home.clone()].into_iter().chain(world.other_homes(base)).collect()
 }
 
-/// Where a place is, in these homes or on the machine.
+/// The paths of an entry, in these homes or on the machine.
 fn places_of(protected: Protected, homes: &[PathBuf]) -> Vec<PathBuf> {
     match protected {
         Protected::BelowHome(name) => homes.iter().map(|home| home.join(name)).collect(),
@@ -121,13 +121,13 @@ fn places_of(protected: Protected, homes: &[PathBuf]) -> Vec<PathBuf> {
     }
 }
 
-/// Whether the user's home or work lies in a place: root's own home is no secret to root.
+/// Whether a path contains the user's home or working directory: root's own home is no secret to root.
 fn holds_user(place: &Path, world: &World) -> bool {
     world.home.starts_with(place) || world.working_directory.starts_with(place)
 }
 
-/// Something in a skill's folder that is never shown. The folder is in view of its tools as a whole, so it must not be the
-/// home, nor hold places of secrets or our own files.
+/// A path in a skill's folder that must never be visible. Tools see the whole folder of their skill, so it must not be
+/// the home, nor contain secrets or our own files.
 pub(super) fn never_shown_in(folder: &Path, world: &World) -> Option<PathBuf> {
     if world.home.starts_with(folder) {
         return Some(world.home.clone());
@@ -142,28 +142,28 @@ pub(super) fn never_shown_in(folder: &Path, world: &World) -> Option<PathBuf> {
     inside.find(|place| fs::symlink_metadata(place).is_ok())
 }
 
-/// Where a link leads; `None` for anything else.
+/// The target of a link; `None` for anything else.
 fn behind_link(place: &Path) -> Option<PathBuf> {
     let is_link = fs::symlink_metadata(place).is_ok_and(|data| data.is_symlink());
     is_link.then(|| place.canonicalize().ok()).flatten()
 }
 
-/// What was found inside writable folders.
+/// The protected paths inside writable folders.
 #[derive(Debug, Default)]
 pub(super) struct ProtectedPaths {
-    /// Files and folders that must stay as they are.
+    /// Files and folders that must not change.
     pub(super) places: Vec<PathBuf>,
-    /// Links where such files and folders should be, which can't be protected.
+    /// Links in place of such files and folders, which can't be protected.
     pub(super) links: Vec<PathBuf>,
-    /// Places that are not there yet: what a run puts there is worth a word, or is taken away again.
+    /// Paths that do not exist yet: if a run creates them, this is reported, or they are renamed.
     pub(super) absent: BTreeSet<Absent>,
-    /// Folders of git, and files that lead to one.
+    /// Git folders, and files that refer to one.
     pub(super) repositories: BTreeSet<PathBuf>,
-    /// Where the search ended early.
+    /// A warning if the search was incomplete.
     pub(super) warning: Option<String>,
 }
 
-/// Looks for places that are protected at any depth, in folders that are opened for writing.
+/// Finds paths that are protected at any depth in writable folders.
 pub(super) fn inside(writable: &[PathBuf], uses: &Uses<'_>) -> ProtectedPaths {
     let rows = rows();
     let mut found = ProtectedPaths::default();
@@ -196,7 +196,7 @@ pub(super) fn inside(writable: &[PathBuf], uses: &Uses<'_>) -> ProtectedPaths {
         }
         for (entry, name) in entries.iter().zip(&names) {
             let Ok(kind) = entry.file_type() else { continue };
-            // One look at the folder tells which rows can begin here.
+            // The name of the folder tells which entries can begin here.
             for row in rows.iter().filter(|row| begins(row, name)) {
                 let place = match row.split_once('/') {
                     Some((_, rest)) => entry.path().join(rest),
@@ -204,9 +204,9 @@ pub(super) fn inside(writable: &[PathBuf], uses: &Uses<'_>) -> ProtectedPaths {
                 };
                 found.protect(&folder, place);
             }
-            // Where upper and lower case are one, so are these.
+            // On case-insensitive file systems these are the same.
             if is_dot_git(&platform::bytes(name)) {
-                // ProtectedPaths a repository's own folder there is nothing more to find.
+                // Nothing else is protected inside a repository's own folder.
                 found.protect_repository(&entry.path());
             } else if kind.is_dir() {
                 open.push_back(entry.path());
@@ -214,13 +214,13 @@ pub(super) fn inside(writable: &[PathBuf], uses: &Uses<'_>) -> ProtectedPaths {
         }
     }
     found.protect_used(writable, uses);
-    // A place inside another one is covered by it.
+    // A path inside a protected one is covered by it.
     found.places.sort();
     found.places.dedup_by(|later, earlier| later.starts_with(&*earlier));
     found
 }
 
-/// Rows of names that are protected at any depth.
+/// The names that are protected at any depth.
 fn rows() -> Vec<&'static str> {
     let row = |place: &ProtectedPlace| match place.protected {
         Protected::AnyDepth(row) => Some(row),
@@ -234,8 +234,8 @@ fn begins(row: &str, name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| is_named(name, first))
 }
 
-/// The row that a grant is for, such as `.git/hooks`, and why it is protected. `parts` are the names below the folder that the
-/// grant is written for: a project may lie in a folder that would be protected in another one.
+/// The entry that covers a grant, such as `.git/hooks`, and the reason. `parts` are the names below the folder that the
+/// grant is relative to: a project may be inside a folder that would be protected elsewhere.
 pub(super) fn row_around(parts: &[&OsStr]) -> Option<(&'static str, &'static str)> {
     NEVER_WRITE.iter().find_map(|place| match place.protected {
         Protected::AnyDepth(row) if holds_row(parts, row) => Some((row, place.why)),
@@ -243,7 +243,7 @@ pub(super) fn row_around(parts: &[&OsStr]) -> Option<(&'static str, &'static str
     })
 }
 
-/// Whether the names of a row stand behind each other.
+/// Whether the names of an entry are consecutive.
 fn holds_row(parts: &[&OsStr], row: &str) -> bool {
     let row: Vec<&str> = row.split('/').collect();
     parts.windows(row.len()).any(|window| {
@@ -253,18 +253,18 @@ fn holds_row(parts: &[&OsStr], row: &str) -> bool {
 }
 
 impl ProtectedPaths {
-    /// Something that must stay as it is, below a folder that has no link on its own way.
+    /// Protects a path below a folder, unless there is a link on the way.
     fn protect(&mut self, folder: &Path, place: PathBuf) {
         if let Some(link) = first_link(folder, &place) {
-            // A link can be replaced, and what it leads to can be anywhere.
+            // A link can be replaced, and its target can be anywhere.
             self.links.push(link);
         } else if is_there(&place) {
             self.places.push(place);
         }
     }
 
-    /// What git reads settings and hooks from, in a folder of git's: `.git`, that of a submodule or worktree, or a bare
-    /// repository. The `.git` of a worktree is a file that says where the repository is: it must not say something else.
+    /// Protects the settings and hooks in a git folder: `.git`, that of a submodule or worktree, or a bare repository.
+    /// The `.git` file of a worktree refers to the repository and must not change.
     fn protect_repository(&mut self, repository: &Path) {
         let Ok(data) = fs::symlink_metadata(repository) else { return };
         if data.is_file() {
@@ -274,18 +274,18 @@ impl ProtectedPaths {
         if !data.is_dir() {
             return;
         }
-        // Without `HEAD` it is not a repository yet, and `git init` would make it one with all that is in it.
+        // Without `HEAD` it is not a repository yet, but `git init` would make it one, with everything in it.
         self.repositories.insert(repository.to_owned());
         for operation in OPERATIONS {
             let place = repository.join(operation);
-            // A rebase of the user's that starts programs is not left to a tool to change.
+            // A pending rebase of the user that starts programs must not be changed by a tool.
             if fs::symlink_metadata(&place).is_ok() && dangerous_operation(&place).is_some() {
                 self.protect(repository, place);
             }
         }
         let hooks = repository.join("hooks");
         if is_repository(repository) && fs::symlink_metadata(&hooks).is_err() {
-            // Hooks that are not there could be made. An empty folder is what git makes itself, and it can be protected.
+            // Missing hooks could be created. An empty folder, which git creates itself, can be protected.
             let _ = fs::create_dir(&hooks);
         }
         for (name, kind) in [
@@ -303,7 +303,7 @@ impl ProtectedPaths {
         }
     }
 
-    /// What is protected for what it is used for: hooks elsewhere, more settings, programs.
+    /// Protects paths because of their use: hooks elsewhere, included settings, programs.
     fn protect_used(&mut self, writable: &[PathBuf], uses: &Uses<'_>) {
         if self.repositories.len() > MAX_REPOSITORIES {
             self.warning.get_or_insert_with(|| format!(
@@ -322,7 +322,7 @@ impl ProtectedPaths {
     fn protect_use(&mut self, folder: &Path, used: &Use) {
         let place = &used.place;
         match first_link(folder, place) {
-            // A link can be replaced, and what it leads to can be anywhere.
+            // A link can be replaced, and its target can be anywhere.
             Some(link) if used.must_be_straight() => self.links.push(link),
             Some(_) => {}
             None if is_there(place) => self.places.push(place.clone()),
@@ -338,7 +338,7 @@ fn is_there(place: &Path) -> bool {
     fs::symlink_metadata(place).is_ok_and(|data| data.is_dir() || data.is_file())
 }
 
-/// The first symbolic link on the way from a folder to a place below it.
+/// The first symbolic link on the way from a folder to a path below it.
 fn first_link(folder: &Path, place: &Path) -> Option<PathBuf> {
     let mut way: Vec<&Path> = place.ancestors().take_while(|above| *above != folder).collect();
     way.reverse();

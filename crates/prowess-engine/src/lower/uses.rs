@@ -1,8 +1,8 @@
-//! Places that are protected for what they are used for, which only this machine can tell: folders from which programs are
-//! started by their names, what settings of git name, start files in the homes of others (attack sandbox-A10).
+//! Paths that are protected because of their use on this machine: folders on PATH, paths in git settings, startup files
+//! in other users' homes (attack sandbox-A10).
 //!
-//! One list serves every grant: one for such a place or for something in it is not opened for writing, and one for a folder
-//! around it leaves it as it is. So a narrower grant never allows more.
+//! One list applies to every grant: a grant for such a path or something in it is not opened for writing, and one for a
+//! parent folder leaves it unchanged. So a narrower grant never allows more.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
@@ -18,47 +18,47 @@ use crate::planted::{AbsentKind, is_repository, looks_bare, settings_of};
 use crate::platform;
 use crate::world::World;
 
-/// Of how many repositories the settings are read.
+/// Maximum number of repositories whose settings are read.
 pub(super) const MAX_REPOSITORIES: usize = 1024;
-/// How many folders of the project are looked into for repositories beside the granted folder, nearest first.
+/// Maximum number of project folders that are searched for repositories outside the granted folder, breadth first.
 const MAX_BESIDE: usize = 4096;
-/// Files with settings of git for the whole machine.
+/// System-wide git configuration files.
 const OF_MACHINE: &[&str] =
     &["/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/homebrew/etc/gitconfig"];
 
-/// A place, and what it is used for.
+/// A path and its use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Use {
-    /// Absolute, without `.` and `..`.
+    /// The path: absolute, without `.` and `..`.
     pub(super) place: PathBuf,
-    /// Why it stays as it is, as a clause.
+    /// The reason for protecting it, as a clause.
     pub(super) why: String,
     kind: Kind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// Programs are started from it.
+    /// A folder on PATH.
     SearchPath,
-    /// Git takes hooks from this folder.
+    /// A folder of git hooks.
     Hooks,
-    /// Git reads or runs this file as soon as it is there.
+    /// A file that git reads or executes as soon as it exists.
     File,
-    /// Git may run this file: a word of a command.
+    /// A file that git may execute: a word of a command.
     Word,
-    /// Somebody else's start file.
+    /// Another user's startup file.
     StartFile,
-    /// This very program.
+    /// This program.
     Program,
 }
 
 impl Use {
-    /// Whether something at a path, or below it, would be used so.
+    /// Whether a file at a path, or below it, would have this use.
     pub(super) fn closes(&self, path: &Path) -> bool {
         path.starts_with(&self.place) && self.is_meant()
     }
 
-    /// A folder is hardly a program, and a word that leads nowhere is hardly a path.
+    /// Whether it is a plausible path: a folder is hardly a program, and a word without a file is hardly a path.
     pub(super) fn is_meant(&self) -> bool {
         match self.kind {
             Kind::SearchPath | Kind::Hooks | Kind::StartFile | Kind::Program => true,
@@ -67,7 +67,7 @@ impl Use {
         }
     }
 
-    /// What it means if something is put there that was not there.
+    /// The meaning of creating something there.
     pub(super) fn absent_kind(&self) -> AbsentKind {
         match self.kind {
             Kind::SearchPath => AbsentKind::OfSearchPath,
@@ -76,23 +76,24 @@ impl Use {
         }
     }
 
-    /// Whether links on the way make it impossible to protect. Of folders in PATH the one that a link leads to counts too.
+    /// Whether links on the way make it impossible to protect. For folders on PATH, the target of a link is protected
+    /// too.
     pub(super) fn must_be_straight(&self) -> bool {
         matches!(self.kind, Kind::Hooks | Kind::File | Kind::Word)
     }
 }
 
-/// What is looked up once for several grants.
+/// Lookups that several grants share.
 #[derive(Debug)]
 pub(super) struct Uses<'w> {
     world: &'w World,
     /// Repositories in the working directory.
     beside: OnceCell<BTreeSet<PathBuf>>,
-    /// Names in the home, if it can be listed.
+    /// The names in the home, if it can be listed.
     in_home: OnceCell<Option<HashSet<OsString>>>,
     search_path: OnceCell<Vec<Use>>,
     settings: RefCell<Settings>,
-    /// Where paths really lead.
+    /// Paths with symbolic links resolved.
     real: RefCell<HashMap<PathBuf, Option<PathBuf>>>,
 }
 
@@ -112,8 +113,8 @@ impl<'w> Uses<'w> {
         self.world
     }
 
-    /// Whether it is worth looking at a path. Of the many names that are protected in a home few are there, and one look at
-    /// the home tells which.
+    /// Whether a path may exist. Few of the many names that are protected in a home do, and one listing of the home
+    /// tells which.
     pub(super) fn may_be_there(&self, path: &Path) -> bool {
         let Ok(below) = path.strip_prefix(&self.world.home) else { return true };
         let names = self.in_home.get_or_init(|| {
@@ -126,7 +127,7 @@ impl<'w> Uses<'w> {
         }
     }
 
-    /// Every use that could matter to folders that are to be written. `inside` are the repositories that were found in them.
+    /// Every use that could matter for writable folders. `inside` are the repositories in them.
     pub(super) fn of(&self, writable: &[PathBuf], inside: &BTreeSet<PathBuf>) -> Vec<Use> {
         let mut found = self.of_git(writable, inside);
         found.extend(self.of_others(writable));
@@ -136,7 +137,7 @@ impl<'w> Uses<'w> {
         found
     }
 
-    /// The same, and what links lead to.
+    /// Adds the targets of links.
     fn with_real(&self, mut uses: Vec<Use>) -> Vec<Use> {
         let mut known = self.real.borrow_mut();
         let behind: Vec<Use> = uses
@@ -156,7 +157,7 @@ impl<'w> Uses<'w> {
             why: format!("{} is on your PATH", folder.display()),
             kind: Kind::SearchPath,
         };
-        // Only the file: people keep it where they work, and it loads nothing from beside it.
+        // Only the file: it may be in the user's working directory, and it loads nothing from there.
         let own = |program: &PathBuf| Use {
             place: program.clone(),
             why: format!("{} is prowess itself", program.display()),
@@ -166,15 +167,15 @@ impl<'w> Uses<'w> {
         folders.chain(self.world.program.iter().map(own)).collect()
     }
 
-    /// What settings of repositories, of the user and of the machine name. The user's and the machine's hold without any
-    /// repository, and those of a repository for everything in it.
+    /// The paths in settings of repositories, of the user and of the machine. Those of the user and the machine apply
+    /// without any repository, and those of a repository to everything in it.
     fn of_git(&self, writable: &[PathBuf], inside: &BTreeSet<PathBuf>) -> Vec<Use> {
         let mut repositories: BTreeSet<PathBuf> =
             inside.iter().take(MAX_REPOSITORIES).cloned().collect();
         repositories.extend(writable.iter().flat_map(|folder| around(folder)));
         let top = &self.world.working_directory;
         let is_in = |folder: &PathBuf| folder != top && folder.starts_with(top);
-        // In a home nobody knows how much there is, and what is there has little to do with each other.
+        // Not in a home, which may be large and contain unrelated files.
         if *top != self.world.home
             && writable.iter().any(is_in)
             && !writable.iter().any(|folder| top.starts_with(folder))
@@ -208,7 +209,7 @@ impl<'w> Uses<'w> {
         uses
     }
 
-    /// Files with settings of git that count in every repository.
+    /// Git configuration files that apply to every repository.
     pub(super) fn common_settings(&self) -> Vec<PathBuf> {
         let World { home, environment, .. } = self.world;
         let variable = |wanted: &str| {
@@ -228,7 +229,7 @@ impl<'w> Uses<'w> {
             .collect()
     }
 
-    /// Start files in the homes of others, as far as they have to do with the folders.
+    /// Startup files in other users' homes, if they are related to the folders.
     fn of_others(&self, writable: &[PathBuf]) -> Vec<Use> {
         let mut uses = Vec::new();
         let homes: BTreeSet<PathBuf> =
@@ -247,18 +248,18 @@ impl<'w> Uses<'w> {
     }
 }
 
-/// Whether one path lies in the other.
+/// Whether one path is inside the other.
 pub(super) fn are_related(one: &Path, other: &Path) -> bool {
     one.starts_with(other) || other.starts_with(one)
 }
 
-/// Files with settings that were read, because many repositories share some.
+/// Parsed configuration files, because repositories share some.
 #[derive(Debug, Default)]
 struct Settings(BTreeMap<PathBuf, Vec<Setting>>);
 
 impl Settings {
     fn of(&mut self, file: &Path) -> &[Setting] {
-        // What can't be read by us is protected all the same where it lies; what it names is not known. Git follows links.
+        // An unreadable file is still protected itself; the paths in it are not known. Git follows links.
         self.0.entry(file.to_owned()).or_insert_with(|| {
             let is_link = fs::symlink_metadata(file).is_ok_and(|data| data.is_symlink());
             let real = if is_link { file.canonicalize().ok() } else { None };
@@ -273,7 +274,7 @@ impl Settings {
     }
 }
 
-/// The folders that hooks and programs of a repository are started in.
+/// The folders in which hooks and programs of a repository are started.
 fn tops(repository: &Path, own: &[PathBuf], read: &mut Settings) -> BTreeSet<PathBuf> {
     let is_inner = repository.file_name().is_some_and(|name| name == ".git");
     let top = if is_inner { repository.parent() } else { None }.unwrap_or(repository);
@@ -285,7 +286,7 @@ fn tops(repository: &Path, own: &[PathBuf], read: &mut Settings) -> BTreeSet<Pat
     tops
 }
 
-/// Repositories that a folder lies in.
+/// The repositories that contain a folder.
 fn around(folder: &Path) -> impl Iterator<Item = PathBuf> {
     folder.ancestors().filter_map(|above| {
         let inner = above.join(".git");
@@ -299,7 +300,7 @@ fn around(folder: &Path) -> impl Iterator<Item = PathBuf> {
     })
 }
 
-/// Repositories in a folder, as far as one looks.
+/// The repositories in a folder, within the search limit.
 fn repositories_in(folder: &Path) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     let mut open = VecDeque::from([folder.to_owned()]);
@@ -322,12 +323,12 @@ fn repositories_in(folder: &Path) -> BTreeSet<PathBuf> {
     found.into_iter().take(MAX_REPOSITORIES).collect()
 }
 
-/// Where a path really leads, if that is elsewhere: of what is not there, where it would be.
+/// A path with symbolic links resolved, if it differs; also for a path that does not exist.
 fn real(path: &Path) -> Option<PathBuf> {
     let there = path.ancestors().find(|above| fs::symlink_metadata(above).is_ok())?;
     let rest = path.strip_prefix(there).ok()?;
     let there = there.canonicalize().ok()?;
-    // Joining nothing would leave a slash at the end.
+    // Joining an empty path would add a trailing slash.
     let real = if rest.as_os_str().is_empty() { there } else { there.join(rest) };
     (real != path).then_some(real)
 }

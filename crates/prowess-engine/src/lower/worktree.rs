@@ -1,9 +1,10 @@
-//! Linked worktrees: the working directory is granted, and the repository that it belongs to lies somewhere else. Git can
-//! do nothing without it, so it is opened too, to programs that are git.
+//! Linked worktrees: the working directory is granted, but its repository is elsewhere. Git can't work without it, so
+//! it is opened too, for programs that are git.
 //!
-//! The file `.git` of a worktree says where its repository is, and whoever made the folder has written it: an unpacked
-//! archive may name any repository of the user's. So the repository has to agree. Git keeps a folder for each worktree,
-//! `.git/worktrees/NAME`, whose file `gitdir` names the worktree; only a folder of this name that points back is opened.
+//! The file `.git` of a worktree refers to its repository, and anyone may have written it: an unpacked archive may
+//! refer to any repository of the user. So the repository has to confirm it. Git keeps a folder for each worktree,
+//! `.git/worktrees/NAME`, whose file `gitdir` refers to the worktree; only a folder with such a back reference is
+//! opened.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,23 +20,23 @@ use crate::planted::{Absent, AbsentKind};
 use crate::programs::Images;
 use crate::world::World;
 
-/// What git changes of the shared part when it commits or fetches. Settings and hooks are not among it, and neither is
-/// the folder itself, so nothing can be put in their place.
+/// The shared paths that git changes when it commits or fetches. Settings and hooks are not included, and neither is
+/// the folder itself, so they can't be replaced.
 const CHANGED: &[&str] = &["objects", "refs", "logs"];
-/// Files of a worktree's own part that say where the rest is, or name programs.
+/// Files of a worktree's own part that refer to other paths, or to programs.
 const FIXED: &[&str] = &["gitdir", "commondir", "config.worktree"];
 
-/// What is opened beside the worktree.
+/// The paths that are opened in addition to the worktree.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct OpenedRepository {
     pub(super) grants: Vec<FileGrant>,
-    /// Settings of the worktree that are not there yet.
+    /// Missing settings of the worktree.
     pub(super) absent: Vec<Absent>,
-    /// The worktree's own part of the repository and the shared part, where these can be written.
+    /// The worktree's own part of the repository and the shared part, if they are writable.
     pub(super) repositories: Vec<PathBuf>,
 }
 
-/// The repository of the working directory, where that is a linked worktree which is granted as a whole.
+/// Opens the repository of the working directory, if that is a linked worktree which is granted as a whole.
 pub(super) fn open(images: &Images, grants: &[FileGrant], world: &World) -> OpenedRepository {
     let is_git = |image: &PathBuf| image.file_name().is_some_and(|name| name == "git");
     let top = world.working_directory.as_path();
@@ -50,7 +51,7 @@ pub(super) fn open(images: &Images, grants: &[FileGrant], world: &World) -> Open
         return OpenedRepository::default();
     }
     let Some(own) = repository_of(top) else { return OpenedRepository::default() };
-    // `repository_of` has seen that both folders above are there.
+    // `repository_of` has checked that both parent folders exist.
     let Some(shared) = own.ancestors().nth(2) else { return OpenedRepository::default() };
     if grants.iter().any(|grant| covers(shared, grant)) || is_secret(shared, world) {
         return OpenedRepository::default();
@@ -73,7 +74,7 @@ pub(super) fn open(images: &Images, grants: &[FileGrant], world: &World) -> Open
     opened
 }
 
-/// The part of a repository that belongs to the worktree in a folder, if both sides say so.
+/// The worktree's own part of its repository, if both refer to each other.
 fn repository_of(worktree: &Path) -> Option<PathBuf> {
     let link = worktree.join(".git");
     let named = path_in(&link, b"gitdir: ")?;
@@ -91,7 +92,7 @@ fn is_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|data| data.is_dir())
 }
 
-/// Whether a repository lies in a place that only a grant of its own opens.
+/// Whether a repository is in a place that needs a separate grant.
 fn is_secret(path: &Path, world: &World) -> bool {
     let guards = protect::guards(&FileScope::Everything, &Uses::new(world));
     guards.iter().any(|guard| guard.kind == Protection::Closed && path.starts_with(&guard.place))

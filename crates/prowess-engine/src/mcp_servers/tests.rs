@@ -5,7 +5,7 @@ use super::problem;
 use crate::programs::Finder;
 use crate::world::World;
 
-/// What is wrong with the server `github`, in a place with these files.
+/// The problem with the server `github`, given these files.
 fn check(files: &[(&str, &str)]) -> String {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let root = folder.path().canonicalize().expect("it is there");
@@ -77,7 +77,7 @@ fn a_server_that_is_not_there_is_told_with_what_to_do() {
     ] {
         assert_eq!(check(&[("repo/.mcp.json", text)]), expected, "{text}");
     }
-    // One place that has it is enough.
+    // One file that lists it is enough.
     let broken = r#"{"mcpServers": {"github": {"command": "no-such-program"}}}"#;
     let whole = r#"{"mcpServers": {"github": {"command": "env"}}}"#;
     assert_eq!(check(&[("repo/.mcp.json", broken), ("home/.claude.json", whole)]), "there");

@@ -1,11 +1,11 @@
-//! Whether a model is what a skill needs (GAIA §2.1).
+//! Compares a model with a skill's requirements (GAIA §2.1).
 
 use prowess_format::manifest::parse_size;
 use prowess_format::skill::Requirements;
 
 use prowess_core::ModelFacts;
 
-/// What a skill requires of a model and the model lacks, a phrase each. What nobody knows is not held against anybody.
+/// The unmet requirements, as phrases. Unknown facts count as met.
 pub fn unmet(requirements: &Requirements, facts: &ModelFacts) -> Vec<String> {
     let mut unmet = Vec::new();
     let rows = [
@@ -14,7 +14,7 @@ pub fn unmet(requirements: &Requirements, facts: &ModelFacts) -> Vec<String> {
     ];
     for (wanted, has, what) in rows {
         let Some(wanted) = wanted else { continue };
-        // A size that makes no sense was reported when the skill was checked.
+        // An invalid size was reported when the skill was checked.
         if let (Ok(least), Some(has)) = (parse_size(wanted), has)
             && has < least
         {
@@ -26,11 +26,11 @@ pub fn unmet(requirements: &Requirements, facts: &ModelFacts) -> Vec<String> {
     unmet
 }
 
-/// A number as requirements write it: 6738415616 is `6.7B`.
+/// A number in the notation of requirements: 6738415616 is `6.7B`.
 fn round(number: u64) -> String {
     for (unit, letter) in [(1_000_000_000, 'B'), (1_000_000, 'M'), (1_000, 'K')] {
         if number >= unit {
-            // Cut and not rounded, so that a model that is just too small does not look large enough.
+            // Truncated and not rounded, so that a model that is slightly too small does not look large enough.
             let tenths = number / (unit / 10);
             let (whole, tenth) = (tenths / 10, tenths % 10);
             return match tenth {

@@ -1,14 +1,14 @@
-//! Whether a server has thrown away a part of a conversation without saying so, as Ollama does.
+//! Detects that a server silently truncated a conversation, as Ollama does.
 
 use prowess_core::{Message, ModelRequest, Usage};
 
-/// No tokeniser in use puts more bytes of text into one token on average. English has about four, code three, Chinese
-/// three per character; runs of blanks may have more, so they are counted as one.
+/// Maximum average number of bytes per token of any tokenizer. English has about four, code three, Chinese three per
+/// character; runs of spaces may have more, so they are counted once.
 const MAX_BYTES_PER_TOKEN: u64 = 8;
-/// Below this a conversation fits everywhere, and an estimate says nothing.
+/// Below this size a conversation fits everywhere, and an estimate is unreliable.
 const MIN_BYTES: u64 = 4096;
 
-/// A warning when the provider counted far fewer tokens than were sent.
+/// Returns a warning if the provider counted far fewer tokens than were sent.
 pub fn looks_truncated(request: &ModelRequest, usage: &Usage) -> Option<String> {
     let mut bytes = request.system.as_deref().map_or(0, weight);
     for message in &request.messages {
@@ -19,7 +19,7 @@ pub fn looks_truncated(request: &ModelRequest, usage: &Usage) -> Option<String> 
         };
     }
     let fewest = bytes / MAX_BYTES_PER_TOKEN;
-    // A server that counts nothing says zero.
+    // A server that does not count tokens reports zero.
     if bytes < MIN_BYTES || usage.input == 0 || usage.input >= fewest {
         return None;
     }
@@ -30,7 +30,8 @@ pub fn looks_truncated(request: &ModelRequest, usage: &Usage) -> Option<String> 
     ))
 }
 
-/// Bytes of a text, with repeated characters counted once: tokenisers have tokens for rulers and indentation.
+/// The size of a text in bytes, with repeated characters counted once: tokenizers have tokens for rulers and
+/// indentation.
 fn weight(text: &str) -> u64 {
     let mut before = None;
     let mut weight = 0;
@@ -51,7 +52,7 @@ mod tests {
 
     #[test]
     fn a_warning_needs_a_count_that_can_not_be() {
-        // 20,000 bytes of English, some 4,500 tokens.
+        // 20,000 bytes of English, about 4,500 tokens.
         let long = "the quick brown fox ".repeat(1000);
         let blank = " ".repeat(100_000);
         for (text, input, warned) in [

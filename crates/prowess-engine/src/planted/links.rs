@@ -1,5 +1,5 @@
-//! Symbolic links in the folder of a repository. Git makes none there, and writes through those that it finds: a reflog that
-//! leads to a start file of a shell gets lines with the names of branches, which a tool chooses.
+//! Finds symbolic links in the folder of a repository. Git creates none there, but writes through existing ones: a
+//! reflog that links to a shell's startup file gets lines with branch names, which a tool chooses.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::Entries;
 
-/// The most entries of one repository, without the objects in their folders by name.
+/// Maximum number of entries in a repository, not counting loose objects.
 const MAX_ENTRIES: usize = 1 << 20;
 
 /// The links in the folder of a repository.
@@ -20,7 +20,7 @@ pub(super) fn of_repository(repository: &Path) -> io::Result<Vec<PathBuf>> {
     })
 }
 
-/// The links in the folder of a repository, without looking into what was fixed during a run.
+/// The links in the folder of a repository, without searching paths that were read-only during a run.
 pub(super) fn find(
     repository: &Path,
     fixed: &BTreeSet<PathBuf>,
@@ -51,7 +51,7 @@ pub(super) fn find(
     Ok(found)
 }
 
-/// Whether objects whose names begin so are in it. Git only adds files to it and never writes to one that is there.
+/// Whether a folder contains loose objects. Git only adds files to it and never writes to existing ones.
 fn is_folder_of_objects(name: &str) -> bool {
     name.len() == 2 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

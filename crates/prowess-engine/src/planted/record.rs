@@ -1,4 +1,5 @@
-//! A note of each run that may write, kept while it runs: if this program is killed, the next run looks at what was left.
+//! A record of each run that may write, kept while it runs: if this program is killed, the next run examines what was
+//! left.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
@@ -15,24 +16,24 @@ use super::{Absent, AbsentKind, Findings, PlantedScan};
 use crate::platform;
 use crate::world::StateFolders;
 
-/// Where notes are, in the folder for what must not be lost.
+/// The folder of records, in the folder for persistent state.
 const FOLDER: &str = "runs";
 const VERSION: u64 = 2;
-/// A sandbox ends with this program, within a moment.
+/// Maximum time by which a sandbox outlives this program.
 const EXIT_DELAY: Duration = Duration::from_secs(5);
-/// How many notes are read at once.
+/// Maximum number of records that are read at once.
 const MAX_NOTES: usize = 256;
 
-/// The note of a run. As long as it is held, others know that the run is alive.
+/// The record of a run. While it is locked, other processes know that the run is alive.
 #[derive(Debug)]
 pub(crate) struct Record {
     path: PathBuf,
-    /// Locked; the system lets go of it however this program ends.
+    /// The lock, which the system releases however this program ends.
     _lock: File,
 }
 
 impl Record {
-    /// Leaves a note of a run that takes at most `time`.
+    /// Creates a record of a run that takes at most `time`.
     pub(crate) fn leave(
         state: &StateFolders,
         name: &str,
@@ -41,7 +42,7 @@ impl Record {
     ) -> io::Result<Self> {
         let folder = state.data.join(FOLDER);
         private_folder(&folder)?;
-        // Under another name until it is locked and whole: nobody takes it for one of a run that is dead.
+        // Under a temporary name until it is locked and complete, so that it isn't taken for that of a killed run.
         let mut file = tempfile::Builder::new().prefix("new-").tempfile_in(&folder)?;
         file.as_file().lock()?;
         file.write_all(text(name, time, scan).as_bytes())?;
@@ -54,12 +55,12 @@ impl Record {
 
 impl Drop for Record {
     fn drop(&mut self) {
-        // One that stays is looked at once more, which does no harm.
+        // If it remains, its files are examined again, which is harmless.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// Looks at what runs have left whose program was killed.
+/// Examines what killed runs have left.
 pub(crate) fn scan_killed_runs(state: &StateFolders) -> Findings {
     let mut findings = Findings::default();
     let Ok(entries) = fs::read_dir(state.data.join(FOLDER)) else { return findings };

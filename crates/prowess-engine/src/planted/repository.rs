@@ -1,4 +1,4 @@
-//! Whether a repository that a run has made can start programs.
+//! Whether a repository that a run has created can start programs.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -11,16 +11,16 @@ use crate::git_files::{is_dot_git, path_in, small_file};
 use crate::git_settings::{self, NamedPath, Setting, Sources};
 use crate::platform;
 
-/// How many repositories lend objects to each other, as in git.
+/// Maximum depth of alternate object stores, as in git.
 const MAX_LENDERS: usize = 5;
 
-/// Whether git would take a folder with these names in it for a repository. One that shares the rest with another has
-/// neither objects nor references of its own.
+/// Whether git would treat a folder with these names as a repository. One that shares the rest with another has neither
+/// objects nor references of its own.
 pub(crate) fn looks_bare<'n>(names: impl Iterator<Item = &'n OsStr>) -> bool {
     let mut found = [false; 4];
     for name in names {
         for (place, wanted) in found.iter_mut().zip(["HEAD", "objects", "refs", "commondir"]) {
-            // Where upper and lower case are one, so are these.
+            // On case-insensitive file systems these are the same.
             *place |= name.eq_ignore_ascii_case(wanted);
         }
     }
@@ -28,12 +28,12 @@ pub(crate) fn looks_bare<'n>(names: impl Iterator<Item = &'n OsStr>) -> bool {
     head && ((objects && references) || elsewhere)
 }
 
-/// Whether a folder is one of git's: the `.git` of a repository, or one that looks like it.
+/// Whether a folder is a git folder: the `.git` of a repository, or one that looks like it.
 pub(crate) fn is_repository(folder: &Path) -> bool {
     fs::symlink_metadata(folder.join("HEAD")).is_ok_and(|data| !data.is_dir())
 }
 
-/// The files with the settings of a repository, by its folder or its file `.git`.
+/// The configuration files of a repository, by its folder or its `.git` file.
 pub(crate) fn settings_of(repository: &Path) -> Vec<PathBuf> {
     let folder = match fs::symlink_metadata(repository) {
         Ok(data) if data.is_file() => match target_of(repository) {
@@ -49,15 +49,15 @@ pub(crate) fn settings_of(repository: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Why git would run something because of a new repository; `None` when nothing in it could. A repository is a folder, or
-/// a file that says where the folder is.
+/// Why git would execute something because of a new repository; `None` if it is harmless. A repository is a folder, or
+/// a file that refers to the folder.
 pub(super) fn danger(repository: &Path, planted_scan: &PlantedScan) -> Option<String> {
     let data = fs::symlink_metadata(repository).ok()?;
     if data.is_symlink() {
         return Some("it is a link".to_owned());
     }
     if data.is_dir() {
-        // Also without `HEAD`: `git init` makes it a repository, with the settings and hooks that are in it.
+        // Also without `HEAD`: `git init` makes it a repository, with the settings and hooks in it.
         return in_folder(repository, planted_scan)
             .or_else(|| named_inside(repository, planted_scan));
     }
@@ -68,7 +68,7 @@ pub(super) fn danger(repository: &Path, planted_scan: &PlantedScan) -> Option<St
         let target = target.display().to_string();
         return Some(format!("it points to `{}`", visible(&target)));
     }
-    // One that leads nowhere is none.
+    // A dangling reference is not a repository.
     let target = target.canonicalize().ok()?;
     if !is_repository(&target) {
         return None;
@@ -78,8 +78,8 @@ pub(super) fn danger(repository: &Path, planted_scan: &PlantedScan) -> Option<St
     reason.or_else(|| named_inside(repository, planted_scan))
 }
 
-/// Something beside a new repository that settings would make git run: paths in settings of the user, or in those of another
-/// repository that a file `.git` leads to, are relative to where the new one is.
+/// A path next to a new repository that settings would make git execute: paths in settings of the user, or of another
+/// repository that a `.git` file refers to, are relative to the new one.
 fn named_inside(repository: &Path, planted_scan: &PlantedScan) -> Option<String> {
     let own = settings_of(repository);
     let read = |file: &Path| {
@@ -105,7 +105,7 @@ fn named_inside(repository: &Path, planted_scan: &PlantedScan) -> Option<String>
 fn would_run(named: &NamedPath, top: &Path, planted_scan: &PlantedScan) -> bool {
     let is_fixed = || named.path.ancestors().any(|above| planted_scan.fixed.contains(above));
     let Ok(below) = named.path.strip_prefix(top) else { return false };
-    // Most words of a command are none of a file, so of words only paths count.
+    // Most words of a command are not files, so only words that are paths count.
     let is_path = named.is_certain || below.components().count() > 1;
     let is_there = if named.is_folder {
         hook(&named.path).is_some()
@@ -159,7 +159,7 @@ pub(super) fn dangerous_setting(file: &Path, folders: &[PathBuf]) -> Option<Stri
     dangerous.map(|setting| format!("it sets `{}`", visible(&setting.key())))
 }
 
-/// A hook in a folder of hooks that is more than a sample.
+/// A hook in a folder of hooks that is not a sample.
 pub(super) fn hook(folder: &Path) -> Option<String> {
     let data = fs::symlink_metadata(folder).ok()?;
     let Some(entries) = data.is_dir().then(|| fs::read_dir(folder).ok()).flatten() else {
@@ -170,8 +170,8 @@ pub(super) fn hook(folder: &Path) -> Option<String> {
     hooks.next().map(|name| format!("it has the hook `{}`", visible(&name.to_string_lossy())))
 }
 
-/// Objects that are taken from somewhere else: they could be those of another repository of the user's. Whoever lends them may
-/// borrow them too.
+/// Whether objects come from elsewhere: they could be those of another repository of the user. Alternates may refer to
+/// further ones.
 pub(super) fn foreign_objects(folder: &Path, folders: &[PathBuf]) -> Option<String> {
     are_foreign(&folder.join("objects"), folders, MAX_LENDERS)
         .then(|| "it uses objects from elsewhere".to_owned())
@@ -184,7 +184,7 @@ fn are_foreign(objects: &Path, folders: &[PathBuf], left: usize) -> bool {
     }
     let Some(text) = small_file(&alternates) else { return true };
     let is_own = |line: &[u8]| {
-        // Git takes quotes off.
+        // Git removes quotes.
         let path = std::str::from_utf8(line).ok().filter(|line| !line.starts_with('"'));
         path.is_some_and(|path| {
             let lender = objects.join(path);
@@ -194,7 +194,7 @@ fn are_foreign(objects: &Path, folders: &[PathBuf], left: usize) -> bool {
     text.split(|byte| *byte == b'\n').any(|line| !line.is_empty() && !is_own(line))
 }
 
-/// Whether it is the part of a linked worktree in `.git/worktrees` that shares the rest with the repository around it.
+/// Whether it is the part of a linked worktree in `.git/worktrees` that shares the rest with its own repository.
 fn shares_with_its_own(folder: &Path, planted_scan: &PlantedScan) -> bool {
     let (Some(worktrees), Some(around)) = (folder.parent(), folder.ancestors().nth(2)) else {
         return false;
@@ -208,7 +208,7 @@ fn shares_with_its_own(folder: &Path, planted_scan: &PlantedScan) -> bool {
                 && in_folder(around, planted_scan).is_none()))
 }
 
-/// Where a file `.git` leads.
+/// The path in a `.git` file.
 fn target_of(file: &Path) -> Option<PathBuf> {
     Some(file.parent()?.join(path_in(file, b"gitdir: ")?))
 }

@@ -1,7 +1,7 @@
-//! What a run can leave in the folder of a repository beside settings and hooks, and what git would do because of it: an
-//! index with forged paths, a rebase that starts programs, a resolved conflict in `.git/config`.
+//! Dangerous state in the folder of a repository besides settings and hooks: an index with forged paths, a rebase that
+//! starts programs, a resolved conflict in `.git/config`.
 //!
-//! Tools may run git, so what git itself leaves there stays: an index, a rebase that waits for the user.
+//! Tools may run git, so git's own state is kept: an index, a rebase that waits for the user.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,12 +14,12 @@ use crate::git_files;
 use crate::git_settings;
 use crate::platform;
 
-/// The most bytes of a list of commands or of conflicts.
+/// Maximum size of a list of commands or conflicts.
 const MAX_LIST: u64 = 16 << 20;
-/// Strategies that are part of git. Another name starts a program of that name, and one with a slash a file among those of
-/// the repository.
+/// Git's built-in merge strategies. Another name starts a program of that name, and one with a slash a file of the
+/// repository.
 const STRATEGIES: &[&str] = &["ort", "recursive", "resolve", "octopus", "ours", "subtree"];
-/// Commands of a rebase that start no program; `exec` and `x` are missing.
+/// Rebase commands that start no program; `exec` and `x` are excluded.
 const COMMANDS: &[&str] = &[
     "pick",
     "p",
@@ -47,14 +47,14 @@ const COMMANDS: &[&str] = &[
     "noop",
 ];
 
-/// Something in a repository's folder that has to go, and why.
+/// A path in a repository's folder that must be removed, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Problem {
     pub(super) place: PathBuf,
     pub(super) reason: String,
 }
 
-/// What is dangerous in the folder of a repository, among what `is_changed` is true of.
+/// The dangerous paths in the folder of a repository, among those for which `is_changed` is true.
 pub(super) fn problems(
     folder: &Path,
     folders: &[PathBuf],
@@ -90,10 +90,10 @@ pub(super) fn problems(
     found
 }
 
-/// Folders in which git keeps an operation that waits for the user.
+/// Folders of pending git operations.
 pub(crate) const OPERATIONS: &[&str] = &["rebase-merge", "rebase-apply", "sequencer"];
 
-/// The index, and the shared ones that it may be split from.
+/// The index, and shared indexes that it may be split from.
 fn indexes(folder: &Path) -> Vec<String> {
     let names = fs::read_dir(folder).into_iter().flatten().flatten();
     let names = names.filter_map(|entry| entry.file_name().into_string().ok());
@@ -116,17 +116,17 @@ fn forged_index(file: &Path, folder: &Path) -> Option<String> {
     }
 }
 
-/// How many bytes the name of an object has in a repository.
+/// The length of object names in a repository, in bytes.
 fn hash_length(folder: &Path) -> usize {
     let is_long = settings_of(folder).iter().any(|file| match git_settings::of_file(file) {
         Ok(settings) => settings.iter().any(git_settings::Setting::is_sha256),
-        // Settings of the user's that only git can read.
+        // Settings of the user that only git can read.
         Err(_) => list(file).is_some_and(|text| text.windows(6).any(|word| word == b"sha256")),
     });
     if is_long { 32 } else { 20 }
 }
 
-/// Why an operation that waits in a folder would start a program when it goes on.
+/// Why a pending operation would start a program when it continues.
 pub(crate) fn dangerous_operation(folder: &Path) -> Option<String> {
     let unreadable = |name: &str| format!("its `{name}` can't be read");
     if !fs::symlink_metadata(folder).is_ok_and(|data| data.is_dir()) {
@@ -169,7 +169,7 @@ pub(crate) fn dangerous_operation(folder: &Path) -> Option<String> {
     None
 }
 
-/// The first word of a list of commands that is not known to start nothing.
+/// The first command of a list that is not known to be harmless.
 fn starting_command(text: &[u8]) -> Option<String> {
     let is_end = |byte: &u8| matches!(byte, b'\n' | b'\r' | 0);
     text.split(is_end).find_map(|line| {
@@ -185,7 +185,7 @@ fn is_strategy(text: &str) -> bool {
     name.is_empty() || STRATEGIES.contains(&name)
 }
 
-/// Options that `git am` hands on, quoted for a shell, and that name no file.
+/// Whether a word is an option that `git am` passes on, quoted for a shell, and that names no file.
 fn is_apply_option(word: &str) -> bool {
     let word = word.trim_matches('\'');
     let number = word.strip_prefix("-C").or_else(|| word.strip_prefix("-p"));
@@ -197,12 +197,12 @@ fn is_apply_option(word: &str) -> bool {
         || ["--ignore-whitespace", "--ignore-space-change", "--reject"].contains(&word)
 }
 
-/// Conflicts that git knows a resolution of: it writes the result to the path, whatever that is.
+/// Conflicts with a recorded resolution: git writes the result to the path, whatever it is.
 fn forged_conflicts(file: &Path, folder: &Path) -> Option<String> {
     let Some(text) = list(file) else { return Some("it can't be read".to_owned()) };
     let is_inner =
         folder.file_name().is_some_and(|name| git_files::is_dot_git(&platform::bytes(name)));
-    // A linked worktree says where its files are.
+    // A linked worktree refers to its files.
     let own = git_files::path_in(&folder.join("gitdir"), b"");
     let own = own.and_then(|link| folder.join(link).parent().map(Path::to_owned));
     let top = if is_inner { folder.parent().map(Path::to_owned) } else { own };
@@ -219,7 +219,7 @@ fn forged_conflicts(file: &Path, folder: &Path) -> Option<String> {
     })
 }
 
-/// Whether no part of a path below a folder is a link.
+/// Whether no component of a path below a folder is a link.
 fn is_straight(top: &Path, path: &[u8]) -> bool {
     let Some(path) = platform::path_of_bytes(path.to_vec()) else { return false };
     let path = top.join(path);
@@ -227,7 +227,7 @@ fn is_straight(top: &Path, path: &[u8]) -> bool {
     !way.any(|above| fs::symlink_metadata(above).is_ok_and(|data| data.is_symlink()))
 }
 
-/// Whether a text is made of words in single quotes, as git writes them: earlier versions gave it to a shell.
+/// Whether a text consists of single-quoted words, as git writes them: earlier versions passed it to a shell.
 fn is_quoted(text: &[u8]) -> bool {
     let mut rest = text;
     loop {

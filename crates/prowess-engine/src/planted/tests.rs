@@ -2,7 +2,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use super::*;
 
-/// A folder that a run may write, and the look at it afterwards.
+/// A folder that a run may write, and the scan of it afterwards.
 struct Scene {
     _folder: tempfile::TempDir,
     top: PathBuf,
@@ -28,7 +28,7 @@ impl Scene {
         fs::write(path, text).expect("it can be written");
     }
 
-    /// What is said, without the way to the folder.
+    /// The messages, without the path of the folder.
     fn said(&self) -> String {
         let Findings { warnings, failures } = self.lookout.scan();
         let failures = failures.iter().map(|failure| format!("FAILED {failure}"));
@@ -37,7 +37,7 @@ impl Scene {
     }
 }
 
-/// What is said about a run that has made these files.
+/// The messages about a run that has created these files.
 fn said(files: &[(&str, &str)]) -> String {
     let scene = Scene::new();
     for (path, text) in files {
@@ -64,7 +64,7 @@ fn repositories_that_start_nothing_stay() {
             (".git/modules/s/config", "[core]\n\tworktree = ../../../s\n"),
             ("s/.git", "gitdir: ../.git/modules/s\n"),
         ],
-        // A linked worktree, as git makes it.
+        // A linked worktree, as git creates it.
         &[
             (".git/HEAD", HEAD),
             (".git/config", HARMLESS),
@@ -72,7 +72,7 @@ fn repositories_that_start_nothing_stay() {
             (".git/worktrees/w/commondir", "../..\n"),
             ("w/.git", "gitdir: ../.git/worktrees/w\n"),
         ],
-        // Git does not take this for a repository.
+        // Git does not treat this as a repository.
         &[("a/HEAD", HEAD), ("a/config", WATCHED)],
     ] {
         assert_eq!(said(files), "", "{files:?}");
@@ -92,7 +92,7 @@ fn repositories_that_start_something_are_moved_aside() {
             vec![(".git/HEAD", HEAD), (".git/hooks/pre-commit", "")],
             "`.git` is new and would determine what git runs (it has the hook `pre-commit`): it was renamed to `.git.planted`",
         ),
-        // `git init` would make a repository of it.
+        // `git init` would make it a repository.
         (
             vec![("a/.git/config", WATCHED)],
             "`a/.git` is new and would determine what git runs (it sets `core.fsmonitor`): it was renamed to `.git.planted`",
@@ -101,7 +101,7 @@ fn repositories_that_start_something_are_moved_aside() {
             vec![("a/.git/hooks/post-checkout", "")],
             "`a/.git` is new and would determine what git runs (it has the hook `post-checkout`): it was renamed to `.git.planted`",
         ),
-        // Upper case, and a character that a file system of macOS ignores.
+        // Upper case, and a character that a macOS file system ignores.
         (
             vec![("a/.GIT/config", WATCHED)],
             "`a/.GIT` is new and would determine what git runs (it sets `core.fsmonitor`): it was renamed to `.GIT.planted`",
@@ -192,7 +192,7 @@ fn repositories_that_start_something_are_moved_aside() {
     assert!(fs::symlink_metadata(scene.top.join(".git")).is_err());
 }
 
-/// What is said about a change in a repository that was there.
+/// The messages about a change in an existing repository.
 fn said_of_known(files: &[(&str, &str)]) -> String {
     let mut scene = Scene::new();
     scene.write(".git/HEAD", HEAD);
@@ -254,7 +254,7 @@ fn state_that_starts_something_is_moved_aside() {
             &[(".git/objects/info/alternates", "/srv/x\n")],
             "`.git/objects/info/alternates` was changed during this run, and git must not use it (it uses objects from elsewhere): it was renamed to `alternates.planted`",
         ),
-        // What git itself leaves.
+        // Git's own state.
         (
             &[
                 (".git/rebase-merge/git-rebase-todo", "pick 1 # x\n\n# exec\nlabel a\n"),
@@ -302,12 +302,12 @@ fn links_in_a_repository_are_removed() {
         );
         assert_eq!(scene.said(), expected);
         assert!(fs::symlink_metadata(&link).is_err());
-        // One that was there before the run is the user's.
+        // One that existed before the run belongs to the user.
         std::os::unix::fs::symlink(target, &link).expect("a link");
         scene.lookout.started = SystemTime::now() + Duration::from_hours(1);
         scene.said();
         assert!(fs::symlink_metadata(&link).is_ok(), "{path}");
-        // A new repository with a link is not taken for one of git's making.
+        // A new repository with a link was not created by git.
         scene.lookout.repositories.clear();
         let name = path.strip_prefix(".git/").expect("it begins so");
         assert!(
@@ -341,7 +341,7 @@ fn settings_of_others_count_in_a_new_repository() {
             .said()
             .contains("(the setting `core.hookspath` names it): it was renamed to `.git.planted`")
     );
-    // A file `.git` that leads to a repository of the user's.
+    // A `.git` file that refers to a repository of the user.
     let mut scene = Scene::new();
     scene.write(".git/HEAD", HEAD);
     scene.write(".git/config", "[core]\n\thooksPath = hooks\n");
@@ -428,7 +428,7 @@ fn a_change_in_what_was_too_deep_is_told() {
     scene.write("a/.git/HEAD", HEAD);
     scene.write("a/.git/config", WATCHED);
     scene.lookout.is_complete = false;
-    // The folder is older than the run, and the settings are not: files made now, and a run that starts between the two.
+    // The folder is older than the run, but the settings are not: files created now, and a run that starts in between.
     let created = scene.top.join("a/.git").metadata().and_then(|data| data.created());
     let created = created.expect("the filesystem of temporary files tells it");
     scene.lookout.started = created + COARSE + Duration::from_nanos(1);
@@ -469,7 +469,7 @@ fn files_that_others_run_are_named_at_any_depth() {
             format!("`{named}` is new, and other programs may run commands from it: review it");
         assert_eq!(said(&[(path, "")]), expected);
     }
-    // The project's own code, and what only sounds alike.
+    // The project's own code, and similar names.
     let plain =
         ["Makefile", "package.json", ".cargo/credentials.toml", ".envrc.example", "CLAUDE.md"];
     assert_eq!(said(&plain.map(|path| (path, ""))), "");
@@ -534,7 +534,7 @@ fn places_that_were_empty_are_looked_at() {
 
 #[test]
 fn folders_that_were_closed_are_opened() {
-    // Of a folder that may be entered but not listed git reads what it knows by name. Root sees into it anyway.
+    // In a folder that can be entered but not listed, git reads files that it knows by name. Root can list it anyway.
     for mode in [0o000, 0o100, 0o500] {
         let mut scene = Scene::new();
         scene.write("a/b/.git/HEAD", HEAD);

@@ -175,7 +175,7 @@ fn closures_follow_the_prefix_of_the_image() {
         machine.check("python3", &[]),
         "programs: other/bin/python3; execute: ; support: other/lib/python3.12"
     );
-    // GAIA §3.2: `shell:execute:git,npm` is these two with what they need; what is not there is left out.
+    // GAIA §3.2: `shell:execute:git,npm` is these two with what they need; missing programs are omitted.
     assert_eq!(
         machine.check("git", &["npm", "docker"]),
         "programs: prefix/bin/git other/bin/npm other/bin/node other/bin/env other/bin/sh; execute: prefix/libexec/git-core; support: prefix/share/git-core other/lib/node_modules/npm"

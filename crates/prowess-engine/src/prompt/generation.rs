@@ -1,4 +1,4 @@
-//! The model's part of a prompt skill: the stream, its limits, and an answer that has to be JSON (SRT §4.5).
+//! Generates the answer of a prompt skill: streaming, limits, and validation of JSON answers (SRT §4.5).
 
 use std::future::{Future, poll_fn};
 use std::time::{Duration, Instant};
@@ -16,35 +16,35 @@ use prowess_core::{
     Message, Model, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelStream, StopReason,
 };
 
-/// A longer answer is not one.
+/// Maximum size of an answer.
 const MAX_ANSWER: usize = 8 << 20;
-/// The most mistakes of an answer that the model is told about.
+/// Maximum number of validation errors that are reported to the model.
 const MAX_MISTAKES: usize = 5;
 
-/// An answer, and how it came to be.
+/// An answer with its details.
 pub(super) struct Generated {
     pub(crate) text: String,
-    /// The answer as JSON, where it has to be that.
+    /// The answer as JSON, if it has to be JSON.
     pub(crate) parsed: Option<Value>,
     pub(crate) answer: AnswerDetails,
 }
 
-/// What ended a run early.
+/// Why a run ended early.
 pub(crate) enum Halt {
     Model(ModelError),
     TimedOut(Duration),
     Cancelled,
 }
 
-/// How long somebody waits.
+/// A deadline and a cancellation token.
 pub(crate) struct Deadline<'p> {
     pub(crate) cancel: &'p CancellationToken,
-    /// The moment, and how long it was at the start.
+    /// The deadline, and the time limit it was computed from.
     pub(crate) until: Option<(Instant, Duration)>,
 }
 
 impl Deadline<'_> {
-    /// Waits for something, but not longer than anybody wants it.
+    /// Awaits a future until the deadline or a cancellation.
     pub(crate) async fn bound<T>(&self, wanted: impl Future<Output = T>) -> Result<T, Halt> {
         let too_late = async {
             match self.until {
@@ -64,7 +64,7 @@ impl Deadline<'_> {
     }
 }
 
-/// Says what the skill wants of a model and this one has not (GAIA §2.1). Who does not know says nothing.
+/// Warns about requirements that the model does not meet (GAIA §2.1). Unknown facts give no warning.
 pub(super) async fn warn_of_requirements(
     model: &dyn Model,
     skill: &Skill,
@@ -83,7 +83,7 @@ pub(super) async fn warn_of_requirements(
     Ok(())
 }
 
-/// Asks the model, and once more where the answer is not the JSON that it has to be.
+/// Asks the model, and asks again if the answer is not the required JSON.
 pub(super) async fn generate(
     model: &dyn Model,
     mut request: ModelRequest,
@@ -99,7 +99,7 @@ pub(super) async fn generate(
         let text = stream(model, &request, &mut answer, patience, sink, true).await?;
         return Ok(Generated { text, parsed: None, answer });
     }
-    // Half an answer that is thrown away later is worse than one that comes late: the pieces are held back.
+    // The deltas are held back: an answer that is shown and then discarded would be worse than a late one.
     let mut is_repaired = false;
     loop {
         let text = stream(model, &request, &mut answer, patience, sink, false).await?;
@@ -129,7 +129,7 @@ fn repair(mistakes: &str) -> String {
     )
 }
 
-/// The JSON of an answer. Models like to put it into a code fence; what stands around it is no part of it.
+/// Parses the JSON of an answer. Models often wrap it in a code fence; text around it is ignored.
 fn read_json(text: &str, schema: Option<&Value>) -> Result<Value, String> {
     let value: Value = serde_json::from_str(unfenced(text))
         .map_err(|error| format!("it is not JSON ({error})"))?;
@@ -142,7 +142,7 @@ fn read_json(text: &str, schema: Option<&Value>) -> Result<Value, String> {
     }
 }
 
-/// What is inside the only fence, whatever is said around it; everything, where there is none or there are several.
+/// The content of the only code fence; the whole text if there is none or several.
 fn unfenced(text: &str) -> &str {
     let text = text.trim();
     let mut parts = text.split("```");
@@ -156,7 +156,7 @@ fn unfenced(text: &str) -> &str {
     inner.map_or(text, |(_, inner)| inner.trim())
 }
 
-/// One answer of the model. Its pieces are told as they come, where `aloud`.
+/// Streams one answer of the model. Its deltas are reported as they arrive, if `aloud`.
 pub(crate) async fn stream(
     model: &dyn Model,
     request: &ModelRequest,
@@ -166,12 +166,13 @@ pub(crate) async fn stream(
     aloud: bool,
 ) -> Result<String, Halt> {
     let pieces = patience.bound(model.answer(request)).await?.map_err(Halt::Model)?;
-    // Patience is set up once for the whole answer: who listens for the end has to lock, and a token is too small for that.
+    // The deadline is set up once for the whole answer: registering for cancellation takes a lock, which is too
+    // expensive per token.
     patience.bound(read(pieces, request, answer, patience.cancel, sink, aloud)).await?
 }
 
-/// The pieces of an answer, one after the other. Those that are there already are taken without a wait between them, so that
-/// whoever watches and wants no more is asked after each.
+/// Reads the deltas of an answer. Available ones are read without waiting in between, so cancellation is checked after
+/// each.
 async fn read(
     mut pieces: ModelStream,
     request: &ModelRequest,
@@ -202,10 +203,10 @@ async fn read(
                     sink(&Event::Token { content });
                 }
             }
-            // None were offered.
+            // No tools were offered.
             ModelDelta::ToolCall(_) => {}
             ModelDelta::Usage(usage) => {
-                // Counted from the start of this answer, also where it comes several times.
+                // Usage is a running total, even if it is sent several times.
                 counted = Some(usage);
                 answer.usage = Some(before + usage);
             }

@@ -1,4 +1,4 @@
-//! What a knowledge base adds to a prompt (AFL §6).
+//! Adds passages of a knowledge base to a prompt (AFL §6).
 
 use serde_json::{Value, json};
 
@@ -6,18 +6,18 @@ use super::{SYSTEM, Sink};
 use prowess_core::{CitedSource, Event, Thought};
 use prowess_core::{Passage, Query, RetrieveError, RetrieveErrorKind, Retriever};
 
-/// AFL §6: so many characters of the prompt are the question (R35).
+/// Number of characters of the prompt that are used as the query (AFL §6, R35).
 const QUERY_CHARACTERS: usize = 500;
-/// AFL §6: so many passages are looked up and cited.
+/// Number of passages that are retrieved and cited (AFL §6).
 const TOP_K: usize = 5;
-/// AFL §6: so many of them the model gets to see.
+/// Number of passages that are included in the prompt (AFL §6).
 const INJECTED: usize = 3;
-/// The beginning of a passage, for a person who watches.
+/// Number of characters of a passage that are displayed.
 const SHOWN_CHARACTERS: usize = 100;
-/// AFL §6, letter for letter.
+/// The instruction of AFL §6, verbatim.
 const INSTRUCTION: &str = "Answer the user's request based on the provided context. If the context doesn't contain relevant information, say so clearly.";
 
-/// What a model is told, and where it comes from.
+/// The context for a model, with its sources.
 pub(crate) struct Context {
     pub(crate) system: String,
     pub(crate) sources: Vec<CitedSource>,
@@ -29,7 +29,7 @@ impl Default for Context {
     }
 }
 
-/// Looks a prompt up. Without success the run goes on without context (AFL §6).
+/// Retrieves passages for a prompt. On failure the run continues without context (AFL §6).
 pub(crate) async fn look_up(
     base: &str,
     prompt: &str,

@@ -1,4 +1,4 @@
-//! The runs that have not ended, so that they can be found by id, cancelled and waited for.
+//! The unfinished runs, which can be found by id, cancelled and awaited.
 
 use std::collections::HashMap;
 use std::sync::{Condvar, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ use super::pool::{self, Place};
 use super::queue::Owner;
 use crate::run::CancellationToken;
 
-/// The runs that have not ended.
+/// The unfinished runs.
 #[derive(Default)]
 pub(super) struct Active {
     runs: HashMap<RunId, ActiveRun>,
@@ -36,13 +36,13 @@ pub(super) struct Ended {
 }
 
 impl Ended {
-    /// Waits until no run is left; `false` when that takes too long.
+    /// Waits until no run is left; `false` on timeout.
     pub(super) async fn wait(&self, inner: &Inner, most: Duration) -> bool {
         let idle = async {
             loop {
                 let ended = self.tasks.notified();
                 let mut ended = std::pin::pin!(ended);
-                // Before looking: a run may end in between.
+                // Before checking: a run may end in between.
                 ended.as_mut().enable();
                 if inner.active_runs() == 0 {
                     return;
@@ -82,7 +82,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Remembers where a run waits, unless it has ended meanwhile.
+    /// Stores the queue position of a run, unless it has ended meanwhile.
     pub(super) fn set_place(&self, id: RunId, place: &Place) {
         if let Some(run) = self.active().runs.get_mut(&id) {
             run.place = Some(place.clone());
@@ -95,7 +95,7 @@ impl Inner {
         self.ended.tasks.notify_waiters();
     }
 
-    /// Cancels a run, also one that waits. Says whether there is such a run.
+    /// Cancels a run, including a queued one; returns whether it exists.
     pub(super) fn cancel(&self, id: RunId) -> bool {
         let active = self.active();
         let Some(run) = active.runs.get(&id) else { return false };
@@ -147,7 +147,7 @@ impl Inner {
     }
 }
 
-/// The answer to a run that was cancelled before it started.
+/// The problem for a run that was cancelled before it started.
 pub(super) fn cancelled() -> Problem {
     Problem::new("run-cancelled", ProblemKind::Cancelled, "the run was cancelled")
 }

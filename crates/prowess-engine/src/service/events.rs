@@ -1,12 +1,13 @@
-//! The way of a run's events to whoever reads them: a bounded channel with a stated rule for slow readers.
+//! The channel from a run to the reader of its events: bounded, with a defined rule for slow readers.
 //!
-//! 1. Text of the same stream that was not read yet is merged: tokens with tokens, output with output of the same stream,
-//!    up to [`EventLimits::merged_bytes`] per event. Only neighbours are merged, so nothing is reordered.
-//! 2. When [`EventLimits::unread_bytes`] wait, the run waits: a tool finds its pipe full, a provider its connection.
-//! 3. When it has waited for [`EventLimits::patience`], or [`EventLimits::most_bytes`] wait all the same, the run is
-//!    cancelled. What was buffered can still be read; then follow the error and the end, which say why.
+//! 1. Unread text of the same stream is merged: tokens with tokens, output with output of the same stream, up to
+//!    [`EventLimits::merged_bytes`] per event. Only neighbours are merged, so nothing is reordered.
+//! 2. When [`EventLimits::unread_bytes`] are unread, the run waits: the pipe of a tool or the connection to a provider
+//!    fills up.
+//! 3. When it has waited for [`EventLimits::patience`], or [`EventLimits::most_bytes`] are unread, the run is cancelled.
+//!    Buffered events can still be read; then the error and the final event follow, with the reason.
 //!
-//! So a reader gets everything, or everything up to the point where the run was cancelled for its sake.
+//! So a reader gets all events, or all events up to the point where the run was cancelled because of it.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -22,19 +23,19 @@ use serde_json::Value;
 
 use crate::run::CancellationToken;
 
-/// What an event takes up beside its text.
+/// The size of an event without its text.
 const OVERHEAD: usize = 128;
 
-/// How much may wait for a reader, and for how long.
+/// Limits of unread events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventLimits {
-    /// The largest event that merging makes.
+    /// Maximum size of a merged event.
     pub merged_bytes: usize,
-    /// With this much unread, the run waits for its reader.
+    /// With this many unread bytes, the run waits for its reader.
     pub unread_bytes: usize,
-    /// With this much unread, the run is cancelled. What is produced faster than anybody can wait for gets this far.
+    /// With this many unread bytes, the run is cancelled. Only events that can't wait reach this limit.
     pub most_bytes: usize,
-    /// How long a run waits for its reader before it is cancelled.
+    /// Time that a run waits for its reader before it is cancelled.
     pub patience: Duration,
 }
 
@@ -48,7 +49,7 @@ impl EventLimits {
     };
 }
 
-/// Creates the channel of a run. A reader that is too slow asks `cancel` to end the run.
+/// Creates the channel of a run. If the reader is too slow, `cancel` is triggered.
 pub(crate) fn channel(
     run: RunId,
     limits: EventLimits,
@@ -69,7 +70,7 @@ struct Shared {
     limits: EventLimits,
     cancel: CancellationToken,
     buffer: Mutex<Buffer>,
-    /// Something was sent, read, or given up.
+    /// Notified when something was sent or read, or the run was cancelled.
     changed: Condvar,
 }
 
@@ -77,30 +78,29 @@ struct Shared {
 struct Buffer {
     events: VecDeque<Event>,
     bytes: usize,
-    /// Whether the last event was sent, or nobody is left to send it.
+    /// Whether the last event was sent, or the sender is gone.
     is_ended: bool,
-    /// Whether nobody reads any more.
+    /// Whether the receiver is gone.
     is_unread: bool,
     cut: Option<Cut>,
     reader: Option<Waker>,
     writer: Option<Waker>,
 }
 
-/// Why a run was cancelled for its reader's sake.
+/// Why a run was cancelled because of its reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cut {
     Patience,
     Size,
 }
 
-/// Where a run's events go.
+/// The sender of a run's events.
 pub(crate) struct EventSender {
     shared: Arc<Shared>,
 }
 
 impl EventSender {
-    /// Sends an event, and waits for the reader when too much is unread. For threads; see [`poll_ready`](Self::poll_ready)
-    /// for tasks.
+    /// Sends an event, and blocks if too much is unread. For threads; tasks use [`poll_ready`](Self::poll_ready).
     pub(crate) fn send(&self, event: Event) {
         let shared = &*self.shared;
         let mut buffer = shared.lock();
@@ -124,7 +124,7 @@ impl EventSender {
         self.shared.push(self.shared.lock(), event);
     }
 
-    /// Ready when the run may go on: as long as not too much is unread.
+    /// Ready while not too much is unread.
     pub(crate) fn poll_ready(&self, context: &mut Context<'_>) -> Poll<()> {
         let mut buffer = self.shared.lock();
         if !self.shared.is_full(&buffer) {
@@ -134,7 +134,7 @@ impl EventSender {
         Poll::Pending
     }
 
-    /// Gives up on a reader that did not come for too long.
+    /// Cancels the run because its reader is too slow.
     pub(crate) fn give_up(&self) {
         self.shared.cut(&mut self.shared.lock(), Cut::Patience);
     }
@@ -148,7 +148,7 @@ impl EventSender {
         }
     }
 
-    /// Sends the end if the run has not done so itself, and says in the envelope if the reader was to blame.
+    /// Sends the final event if the run has not done so, and notes in the envelope if the reader was too slow.
     pub(crate) fn finish(&self, envelope: Envelope) -> Envelope {
         let buffer = self.shared.lock();
         let (envelope, is_ended) = (self.shared.blame(&buffer, envelope), buffer.is_ended);
@@ -162,12 +162,12 @@ impl EventSender {
         envelope
     }
 
-    /// A second sender of the same run, for whoever may have to unblock it.
+    /// Another sender for the same run, for unblocking it.
     pub(crate) fn another(&self) -> Self {
         Self { shared: Arc::clone(&self.shared) }
     }
 
-    /// How long a run waits for its reader.
+    /// The time that a run waits for its reader.
     pub(crate) fn patience(&self) -> Duration {
         self.shared.limits.patience
     }
@@ -180,12 +180,12 @@ impl fmt::Debug for EventSender {
 }
 
 impl Shared {
-    /// A panic while it was held leaves a buffer that is still whole: nothing in between can panic.
+    /// A poisoned lock is safe to use: no code that holds it can panic halfway.
     fn lock(&self) -> MutexGuard<'_, Buffer> {
         self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the run has to wait. One that is cancelled only has to come to its end.
+    /// Whether the run has to wait. A cancelled run only has to finish.
     fn is_full(&self, buffer: &Buffer) -> bool {
         buffer.bytes >= self.limits.unread_bytes
             && !buffer.is_unread
@@ -241,7 +241,7 @@ impl Shared {
         }
     }
 
-    /// The envelope of a run that was cancelled for its reader's sake says so.
+    /// Sets the reason in the envelope of a run that was cancelled because of its reader.
     fn blame(&self, buffer: &Buffer, envelope: Envelope) -> Envelope {
         match buffer.cut {
             Some(cut) if envelope.outcome == RunOutcome::Cancelled => Envelope {
@@ -268,14 +268,14 @@ impl Cut {
     }
 }
 
-/// Reads the events of a run, in order and without gaps. Dropping it lets the run go on unread.
+/// Receives the events of a run, in order and without gaps. If it is dropped, the run continues unread.
 pub struct EventReceiver {
     shared: Arc<Shared>,
     sequence: u64,
 }
 
 impl EventReceiver {
-    /// The run.
+    /// The id of the run.
     pub fn run(&self) -> RunId {
         self.shared.run
     }
@@ -319,7 +319,7 @@ impl EventReceiver {
     fn take(&self, buffer: &mut Buffer) -> Option<Event> {
         let event = buffer.events.pop_front()?;
         buffer.bytes = buffer.bytes.saturating_sub(size(&event));
-        // Half of it: otherwise run and reader would wake each other for every event.
+        // At half the limit: otherwise run and reader would wake each other for every event.
         if buffer.bytes <= self.shared.limits.unread_bytes / 2 {
             self.shared.changed.notify_all();
             if let Some(writer) = buffer.writer.take() {
@@ -382,11 +382,11 @@ fn is_last(event: &Event) -> bool {
     }
 }
 
-/// What became of an event that might be merged.
+/// The result of merging an event.
 enum Merged {
-    /// It is part of the one before it, which has grown by so many bytes.
+    /// It was appended to the previous one, which has grown by this many bytes.
     Into(usize),
-    /// It stays on its own.
+    /// It can't be merged.
     Apart(Event),
 }
 
@@ -419,7 +419,7 @@ fn merge(last: &mut Event, event: Event, most: usize) -> Merged {
     }
 }
 
-/// What an event takes up, roughly: its texts and something for the rest.
+/// The approximate size of an event.
 fn size(event: &Event) -> usize {
     let text = match event {
         Event::Token { content } => content.len(),

@@ -1,4 +1,4 @@
-//! What the owner of a run holds: events, position, cancel, join.
+//! The handle of a run: events, queue position, cancel, join.
 
 use std::sync::Arc;
 
@@ -22,10 +22,10 @@ pub struct RunHandle {
     is_detached: bool,
 }
 
-/// How far a run is.
+/// The state of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunState {
-    /// It waits, and this many runs start before it.
+    /// It is queued, and this many runs start before it.
     Queued {
         /// Zero is the next one.
         position: usize,
@@ -56,12 +56,12 @@ impl RunHandle {
         }
     }
 
-    /// The run.
+    /// The id of the run.
     pub fn id(&self) -> RunId {
         self.id
     }
 
-    /// How far it is.
+    /// The state of the run.
     pub fn state(&self) -> RunState {
         match self.position() {
             Some(position) => RunState::Queued { position },
@@ -70,14 +70,14 @@ impl RunHandle {
         }
     }
 
-    /// How many runs start before this one; `None` when it does not wait. An estimate: runs that are added for owners who
-    /// have had fewer turns start before it too, and owners at their limit are passed over.
+    /// The number of runs that start before this one; `None` if it is not queued. An estimate: later runs of owners
+    /// with fewer turns start before it too, and owners at their limit are skipped.
     pub fn position(&self) -> Option<usize> {
         self.inner.pool.position(self.place.as_ref()?)
     }
 
-    /// Waits until the position is another than `known` and gives it; `None` when the run has started or ended. Who is slow
-    /// to ask again misses the positions in between.
+    /// Waits until the position differs from `known` and returns it; `None` if the run has started or ended. Positions
+    /// in between may be missed.
     pub async fn position_changed(&self, known: Option<usize>) -> Option<usize> {
         let mut changes = self.inner.pool.changes();
         loop {
@@ -86,28 +86,28 @@ impl RunHandle {
             if position != known || position.is_none() {
                 return position;
             }
-            // The pool is there as long as this handle.
+            // The pool lives as long as this handle.
             changes.changed().await.ok()?;
         }
     }
 
-    /// The events of the run. They can be taken once; while nobody reads them, the run waits when too many are unread.
+    /// Takes the events of the run, once; while they are not read, the run waits when too many are unread.
     pub fn take_events(&mut self) -> Option<EventReceiver> {
         self.events.take()
     }
 
-    /// Cancels the run, also one that waits.
+    /// Cancels the run, including a queued one.
     pub fn cancel(&self) {
         self.inner.cancel(self.id);
     }
 
-    /// Cancels the run because of a signal, which its exit code then tells.
+    /// Cancels the run because of a signal, which determines its exit code.
     pub fn cancel_by(&self, signal: i32) {
         self.cancel.cancel_by(signal);
         self.cancel();
     }
 
-    /// Waits for the end. Events that nobody has taken are dropped.
+    /// Waits for the end. Events that were not taken are discarded.
     pub async fn join(mut self) -> Envelope {
         self.events = None;
         let Some(joined) = self.joined.take() else { return cancelled(&self.cancel) };
@@ -116,7 +116,7 @@ impl RunHandle {
         envelope.unwrap_or_else(|_| cancelled(&self.cancel))
     }
 
-    /// Waits for the end, blocking the thread. It panics inside of a runtime.
+    /// Waits for the end, blocking the thread. It panics inside an async runtime.
     pub fn join_blocking(mut self) -> Envelope {
         self.events = None;
         let Some(joined) = self.joined.take() else { return cancelled(&self.cancel) };
@@ -125,7 +125,7 @@ impl RunHandle {
         envelope.unwrap_or_else(|_| cancelled(&self.cancel))
     }
 
-    /// Lets the run go on without this handle. It can still be cancelled by its id.
+    /// Lets the run continue without this handle. It can still be cancelled by its id.
     pub fn detach(mut self) {
         self.is_detached = true;
     }

@@ -1,7 +1,7 @@
-//! Work that is part of an accepted run and blocks: a node of a workflow that starts a program.
+//! Blocking work that is part of an accepted run: a workflow node that starts a program.
 //!
-//! It waits in the queue like any run, under the owner of its run. The run itself is a task and holds no thread while it
-//! waits, so that a pool with one thread is enough for any workflow.
+//! It waits in the queue like any run, under the owner of its run. The run itself is a task and holds no thread while
+//! it waits, so a pool with one thread is enough for any workflow.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -15,9 +15,9 @@ use super::queue::Owner;
 use crate::run::CancellationToken;
 
 impl ExecutionService {
-    /// Runs `work` on a thread of the pool when it is its owner's turn, and gives its result. It is not refused because the
-    /// queue is full: it waits for room. When `cancel` is cancelled before it has started, it never starts; after that,
-    /// `work` has to watch `cancel` itself.
+    /// Runs `work` on a thread of the pool when it is its owner's turn, and returns its result. It is not refused if
+    /// the queue is full: it waits for room. If `cancel` is triggered before it has started, it never starts; after
+    /// that, `work` has to check `cancel` itself.
     pub(crate) async fn run_part<T: Send + 'static>(
         &self,
         owner: &Owner,
@@ -29,7 +29,7 @@ impl ExecutionService {
         let mut job: Box<dyn Job> = Box::new(SkillPart { work, cancel: cancel.clone(), result });
         let mut changes = pool.changes();
         let place = loop {
-            // Before trying: room may be made in between.
+            // Before trying: room may become available in between.
             changes.mark_unchanged();
             match pool.submit_part(owner, job) {
                 Ok(place) => break place,
@@ -38,7 +38,7 @@ impl ExecutionService {
             tokio::select! {
                 biased;
                 () = cancel.cancelled() => return Err(cancelled()),
-                // The pool is there as long as this service.
+                // The pool lives as long as this service.
                 _ = changes.changed() => {}
             }
         };
@@ -56,7 +56,7 @@ impl ExecutionService {
     }
 }
 
-/// Work that waits for a thread, and where its result goes.
+/// Queued work, and the channel for its result.
 struct SkillPart<T, W> {
     work: W,
     cancel: CancellationToken,
@@ -84,14 +84,14 @@ where
     }
 }
 
-/// Leaves the queue when it is dropped.
+/// Leaves the queue on drop.
 struct PlaceGuard<'p> {
     pool: &'p Pool,
     place: Place,
 }
 
 impl PlaceGuard<'_> {
-    /// Whether the job was still waiting.
+    /// Leaves the queue; returns whether the job was still queued.
     fn leave(&self) -> bool {
         self.pool.remove(&self.place).is_some()
     }

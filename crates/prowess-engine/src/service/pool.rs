@@ -1,4 +1,4 @@
-//! Worker threads for runs that block: started on demand, bounded, and gone when nobody needs them.
+//! Worker threads for blocking runs: started on demand, bounded, and stopped when idle.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,10 +10,10 @@ use tokio::sync::watch;
 
 use super::queue::{FairQueue, Owner, QueueLimits, Ticket};
 
-/// How long a thread waits for another run before it ends.
+/// Time that an idle thread waits for another run before it ends.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// Something that waits for a thread.
+/// A job that waits for a thread.
 pub(crate) trait Job: Send + 'static {
     /// Runs it, on a thread of the pool.
     fn run(self: Box<Self>);
@@ -22,7 +22,7 @@ pub(crate) trait Job: Send + 'static {
     fn refuse(self: Box<Self>, problem: Problem);
 }
 
-/// A bounded number of threads behind a fair queue. Clones share both.
+/// A bounded number of threads with a fair queue. Clones share both.
 #[derive(Clone)]
 pub(crate) struct Pool {
     shared: Arc<Shared>,
@@ -30,9 +30,9 @@ pub(crate) struct Pool {
 
 struct Shared {
     state: Mutex<State>,
-    /// There is something to do for a thread.
+    /// Notified when there is a job for a thread.
     work: Condvar,
-    /// Counts the changes of the queue, for those who want to know their position.
+    /// Counts the changes of the queue, for observers of positions.
     changes: watch::Sender<u64>,
 }
 
@@ -45,26 +45,26 @@ struct State {
     is_closed: bool,
 }
 
-/// A run's place in the queue.
+/// A run's position in the queue.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     owner: Owner,
     ticket: Ticket,
 }
 
-/// What a pool has to do at the moment.
+/// The current load of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
-    /// Runs that are running.
+    /// Number of running runs.
     pub running: usize,
-    /// Runs that wait.
+    /// Number of queued runs.
     pub queued: usize,
-    /// Threads of the pool.
+    /// Number of threads.
     pub threads: usize,
 }
 
 impl Pool {
-    /// A pool without threads; the first run starts one.
+    /// Creates a pool without threads; the first run starts one.
     pub(crate) fn new(limits: QueueLimits) -> Self {
         let state = State {
             queue: FairQueue::new(limits),
@@ -79,7 +79,7 @@ impl Pool {
         }
     }
 
-    /// Appends a job to its owner's line.
+    /// Appends a job to its owner's queue.
     pub(crate) fn submit(&self, owner: &Owner, job: Box<dyn Job>) -> Result<Place, Problem> {
         let state = self.shared.lock();
         if state.is_closed {
@@ -88,8 +88,8 @@ impl Pool {
         self.push(state, owner, job).map_err(|(_, problem)| problem)
     }
 
-    /// Appends a job that is part of a run which was accepted before, so that a closed pool takes it too. A job that there is
-    /// no room for is given back.
+    /// Appends a job that is part of an accepted run, so that a closed pool accepts it too. A job that does not fit is
+    /// returned.
     pub(crate) fn submit_part(
         &self,
         owner: &Owner,
@@ -112,7 +112,7 @@ impl Pool {
         Ok(Place { owner: owner.clone(), ticket })
     }
 
-    /// How many runs start before this one; `None` when it has started or was cancelled.
+    /// The number of runs that start before this one; `None` if it has started or was cancelled.
     pub(crate) fn position(&self, place: &Place) -> Option<usize> {
         self.shared.lock().queue.position(&place.owner, place.ticket)
     }
@@ -122,7 +122,7 @@ impl Pool {
         self.shared.changes.subscribe()
     }
 
-    /// Removes a job that waits; `None` when it has started.
+    /// Removes a queued job; `None` if it has started.
     pub(crate) fn remove(&self, place: &Place) -> Option<Box<dyn Job>> {
         let job = self.shared.lock().queue.remove(&place.owner, place.ticket)?;
         self.shared.changed();
@@ -135,14 +135,14 @@ impl Pool {
         self.shared.work.notify_all();
     }
 
-    /// Removes all jobs that wait.
+    /// Removes all queued jobs.
     pub(crate) fn remove_all(&self) -> Vec<Box<dyn Job>> {
         let jobs = self.shared.lock().queue.remove_all();
         self.shared.changed();
         jobs
     }
 
-    /// What there is to do at the moment.
+    /// The current load.
     pub(crate) fn load(&self) -> Load {
         let state = self.shared.lock();
         let (running, queued) = (state.queue.running(), state.queue.queued());
@@ -151,7 +151,7 @@ impl Pool {
 }
 
 impl Shared {
-    /// Jobs run without the lock, and nothing that holds it can panic half-way.
+    /// Jobs run without the lock, and no code that holds it can panic halfway.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -160,7 +160,7 @@ impl Shared {
         self.changes.send_modify(|count| *count = count.wrapping_add(1));
     }
 
-    /// Hands out turns, and starts threads for those who have one. Gives the jobs that no thread can be started for.
+    /// Gives turns to queued jobs, and starts threads for them. Returns the jobs for which no thread can be started.
     fn dispatch(self: &Arc<Self>, state: &mut State) -> Vec<(Box<dyn Job>, Problem)> {
         while let Some((owner, job)) = state.queue.pop() {
             state.ready.push_back((owner, job));
@@ -173,10 +173,10 @@ impl Shared {
             match thread.spawn(move || shared.work()) {
                 Ok(_) => {
                     state.threads += 1;
-                    // It counts as idle until it has taken something.
+                    // It counts as idle until it has taken a job.
                     state.idle += 1;
                 }
-                // The others come to it, if there are any.
+                // The existing threads will take it.
                 Err(_) if state.threads > 0 => break,
                 Err(error) => {
                     let Some((owner, job)) = state.ready.pop_front() else { break };
@@ -190,7 +190,7 @@ impl Shared {
         refused
     }
 
-    /// The life of a thread.
+    /// The main loop of a thread.
     fn work(self: &Arc<Self>) {
         let mut state = self.lock();
         loop {
@@ -198,7 +198,7 @@ impl Shared {
                 state.idle -= 1;
                 drop(state);
                 self.changed();
-                // A job that panics has told its reader; the thread is as good as before.
+                // A job that panics has informed its reader; the thread can be reused.
                 let _ = catch_unwind(AssertUnwindSafe(|| job.run()));
                 state = self.lock();
                 state.idle += 1;
@@ -235,7 +235,7 @@ fn refuse(jobs: Vec<(Box<dyn Job>, Problem)>) {
     }
 }
 
-/// The answer of a service that is being shut down.
+/// The problem for a service that is shutting down.
 pub(crate) fn closed() -> Problem {
     Problem::new(
         "shutting-down",

@@ -1,6 +1,6 @@
-//! Which run starts next: a bounded queue that is fair between owners.
+//! A bounded queue that is fair between owners.
 //!
-//! It is pure: it starts nothing and waits for nobody. [`Pool`](super::pool::Pool) does both.
+//! It is pure: it starts nothing and never blocks. [`Pool`](super::pool::Pool) does both.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use prowess_core::{Problem, ProblemKind};
 
-/// Whose run it is: a user, a tenant, a session. Runs of one owner wait for each other, not for those of others.
+/// The owner of a run: a user, a tenant, a session. Runs of one owner wait for each other, not for those of others.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Owner(Arc<str>);
 
 impl Owner {
-    /// The owner with this name.
+    /// Creates an owner with this name.
     pub fn new(name: &str) -> Self {
         Self(name.into())
     }
@@ -31,21 +31,21 @@ impl fmt::Display for Owner {
     }
 }
 
-/// How many runs there may be at a time.
+/// Limits of concurrent and queued runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueLimits {
-    /// Runs at a time, of all owners. Each has a thread.
+    /// Maximum number of running runs of all owners. Each has a thread.
     pub running: usize,
-    /// Runs at a time, of one owner.
+    /// Maximum number of running runs per owner.
     pub running_per_owner: usize,
-    /// Runs that wait, of all owners.
+    /// Maximum number of queued runs of all owners.
     pub queued: usize,
-    /// Runs that wait, of one owner.
+    /// Maximum number of queued runs per owner.
     pub queued_per_owner: usize,
 }
 
 impl QueueLimits {
-    /// As many runs as the machine has cores, half of them for one owner, and a thousand that wait.
+    /// As many runs as the machine has cores, half of them per owner, and a thousand queued ones.
     pub fn of_this_machine() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let running = cores.max(2);
@@ -58,7 +58,7 @@ impl QueueLimits {
     }
 }
 
-/// The place of a run in the queue. Later runs have larger tickets.
+/// The ticket of a run in the queue. Later runs have larger tickets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Ticket(u64);
 
@@ -67,14 +67,14 @@ pub(crate) struct Ticket(u64);
 pub(crate) struct FairQueue<T> {
     limits: QueueLimits,
     owners: HashMap<Owner, Share<T>>,
-    /// The owners with waiting runs, in the order of their turns.
+    /// The owners with queued runs, in the order of their turns.
     rotation: VecDeque<Owner>,
     running: usize,
     queued: usize,
     next: u64,
 }
 
-/// What one owner has in the queue.
+/// The queued and running runs of one owner.
 #[derive(Debug)]
 struct Share<T> {
     queued: VecDeque<(Ticket, T)>,
@@ -82,7 +82,7 @@ struct Share<T> {
 }
 
 impl<T> FairQueue<T> {
-    /// An empty queue. A limit of zero running runs would never start anything and counts as one.
+    /// Creates an empty queue. A limit of zero running runs counts as one.
     pub(crate) fn new(limits: QueueLimits) -> Self {
         let limits = QueueLimits {
             running: limits.running.max(1),
@@ -103,12 +103,12 @@ impl<T> FairQueue<T> {
         self.limits
     }
 
-    /// Runs that were started and have not ended.
+    /// Number of running runs.
     pub(crate) fn running(&self) -> usize {
         self.running
     }
 
-    /// Runs that wait.
+    /// Number of queued runs.
     pub(crate) fn queued(&self) -> usize {
         self.queued
     }
@@ -142,8 +142,8 @@ impl<T> FairQueue<T> {
         Ok(ticket)
     }
 
-    /// The next run that may start; it counts as running from now on. Owners take turns. One that has as many runs as it
-    /// may have is passed over and keeps its turn.
+    /// The next run that may start; it counts as running from now on. Owners take turns. An owner at its limit is
+    /// skipped and keeps its turn.
     pub(crate) fn pop(&mut self) -> Option<(Owner, T)> {
         if self.running >= self.limits.running {
             return None;
@@ -161,7 +161,7 @@ impl<T> FairQueue<T> {
         Some((owner, item))
     }
 
-    /// A run of this owner has ended.
+    /// Records that a run of this owner has ended.
     pub(crate) fn finished(&mut self, owner: &Owner) {
         if let Some(share) = self.owners.get_mut(owner) {
             share.running = share.running.saturating_sub(1);
@@ -170,7 +170,7 @@ impl<T> FairQueue<T> {
         self.forget_if_idle(owner);
     }
 
-    /// Removes a run that waits; `None` when it has started or was removed before.
+    /// Removes a queued run; `None` if it has started or was removed before.
     pub(crate) fn remove(&mut self, owner: &Owner, ticket: Ticket) -> Option<T> {
         let share = self.owners.get_mut(owner)?;
         let at = share.queued.binary_search_by_key(&ticket, |(ticket, _)| *ticket).ok()?;
@@ -183,7 +183,7 @@ impl<T> FairQueue<T> {
         Some(item)
     }
 
-    /// Removes every run that waits, in the order in which they would have started.
+    /// Removes all queued runs, in the order in which they would have started.
     pub(crate) fn remove_all(&mut self) -> Vec<T> {
         let mut removed = Vec::with_capacity(self.queued);
         while let Some(owner) = self.rotation.pop_front() {
@@ -199,8 +199,8 @@ impl<T> FairQueue<T> {
         removed
     }
 
-    /// How many waiting runs start before this one, if nothing is added or removed and every owner may start another;
-    /// `None` when it does not wait.
+    /// The number of queued runs that start before this one, if nothing is added or removed and no owner is at its
+    /// limit; `None` if it is not queued.
     ///
     /// In each round every owner starts one run. A run that is `k`-th in its own line starts in round `k`: before it come
     /// `k + 1` runs of each owner whose turn is earlier, and `k` of each whose turn is later.
@@ -220,7 +220,7 @@ impl<T> FairQueue<T> {
         Some(ahead)
     }
 
-    /// The place in the rotation of the first owner that may start another run.
+    /// The index in the rotation of the first owner that may start another run.
     fn next_turn(&self) -> Option<usize> {
         let most = self.limits.running_per_owner;
         let may_start = |owner| self.owners.get(owner).is_some_and(|share| share.running < most);

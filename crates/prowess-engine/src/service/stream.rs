@@ -14,16 +14,16 @@ use super::events::EventSender;
 use super::{ExecutionService, Owner, RunContext, RunHandle, panicked};
 use crate::run::CancellationToken;
 
-/// How many runs that are tasks (prompts and workflows) there may be at a time. Beyond them nothing waits: it is refused.
+/// Limits of concurrent prompts and workflows, which are tasks. They are not queued: above the limit they are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamLimits {
-    /// Of all owners.
+    /// Maximum number of all owners.
     pub running: usize,
-    /// Of one owner.
+    /// Maximum number per owner.
     pub running_per_owner: usize,
 }
 
-/// Where a task puts its events. It never waits; the task is not polled while too much is unread.
+/// Receives the events of a task. It never waits; the task is not polled while too much is unread.
 #[derive(Debug)]
 pub struct EventSink {
     sender: EventSender,
@@ -37,8 +37,8 @@ impl EventSink {
 }
 
 impl ExecutionService {
-    /// Starts a run that is a future, as prompt skills are, as a task of the current runtime. While its reader is behind, it
-    /// is not polled.
+    /// Starts a run that is a future, such as a prompt skill, as a task of the current runtime. It is not polled while
+    /// its reader lags behind.
     pub fn spawn<F>(
         &self,
         owner: &Owner,
@@ -58,7 +58,7 @@ impl ExecutionService {
         let work = work(ending.context.clone(), sink);
         let run = async move {
             let envelope = drive(work, &ending.sender, &ending.context.cancel).await;
-            // First the place, then the news: who hears of the end can start another.
+            // The slot is released before the end is reported, so that the reader can start another run.
             drop(permit);
             ending.end(envelope);
         };
@@ -88,7 +88,7 @@ impl ExecutionService {
     }
 }
 
-/// The place of one run among those that there may be.
+/// The slot of one run within the limits.
 struct Permit {
     service: ExecutionService,
     owner: Owner,
@@ -107,7 +107,7 @@ impl Drop for Permit {
     }
 }
 
-/// Polls a run as long as its reader keeps up, and gives up on a reader that does not.
+/// Polls a run while its reader keeps up, and cancels it if the reader doesn't.
 async fn drive(
     work: impl Future<Output = Envelope>,
     sender: &EventSender,
@@ -118,7 +118,7 @@ async fn drive(
     let mut is_cancelled = false;
     let mut waiting: Option<Pin<Box<tokio::time::Sleep>>> = None;
     poll_fn(|context| {
-        // Polled once more after it was ready, it would panic.
+        // A future must not be polled again after it was ready.
         is_cancelled = is_cancelled || asked.as_mut().poll(context).is_ready();
         if !is_cancelled && sender.poll_ready(context).is_pending() {
             let timer =

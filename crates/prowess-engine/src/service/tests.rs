@@ -33,7 +33,7 @@ fn token(text: &str) -> Event {
     Event::Token { content: text.to_owned() }
 }
 
-/// A run that says that it has started and ends when it may.
+/// A run that reports its start and ends when it is allowed to.
 fn blocked(service: &ExecutionService, name: &str) -> (RunHandle, mpsc::Sender<()>) {
     let (go, wait) = mpsc::channel();
     let (started, starts) = mpsc::channel();
@@ -80,7 +80,7 @@ fn a_run_has_events_and_an_envelope() {
     assert!(handle.take_events().is_none());
     let first = events.recv_blocking().expect("it says something");
     assert_eq!((first.run, first.sequence, first.event), (handle.id(), 0, token("hi")));
-    // The end is there although the work has not sent it.
+    // The final event is there although the work has not sent it.
     assert!(matches!(events.recv_blocking().map(|it| it.event), Some(Event::Done(_))));
     assert!(events.recv_blocking().is_none());
     assert_eq!(handle.join_blocking(), success());
@@ -291,7 +291,7 @@ fn draining_lets_everything_end_and_takes_nothing_new() {
         })
     };
     let problem = loop {
-        // It may not have begun to close.
+        // It may not have started to close.
         match service.submit(&owner("b"), |_, _| success()) {
             Ok(handle) => drop(handle),
             Err(problem) => break problem,

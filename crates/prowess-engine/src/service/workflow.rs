@@ -11,8 +11,8 @@ use crate::workflow::{
 };
 
 impl ExecutionService {
-    /// Starts a workflow that was checked, as a task of the current runtime, and bounded in number like prompts. It holds no
-    /// thread of the pool: its nodes that start programs wait in the queue under its owner, and share the limits with all
+    /// Starts a checked workflow as a task of the current runtime, limited in number like prompts. It holds no thread
+    /// of the pool: its nodes that start programs wait in the queue under its owner, and share the limits with all
     /// other runs. `cancel` and `executor` of the context are replaced by those of the run.
     pub fn spawn_workflow(
         &self,
@@ -36,7 +36,7 @@ impl ExecutionService {
     }
 }
 
-/// The result of a workflow in the shape that all runs have.
+/// The result of a workflow as an envelope.
 fn envelope(ended: WorkflowOutcome, is_cancelled: bool) -> Envelope {
     match ended.result {
         Ok(output) => Envelope {

@@ -1,4 +1,4 @@
-//! Command tools: a template and values to an argv, never to a shell (GIB §3.4, §3.5).
+//! Command tools: builds an argv from a template and values, without a shell (GIB §3.4, §3.5).
 
 use prowess_format::command;
 use prowess_format::render;
@@ -34,20 +34,20 @@ pub(super) fn recipe(call: &Call) -> Result<Recipe, RunError> {
     })
 }
 
-/// What a command starts, or why it starts nothing.
+/// The program of a command, or an error if it has none.
 pub(super) fn program(tool: &Tool) -> Result<Program, RunError> {
     starter(tool).ok_or_else(|| {
         RunError::Unsupported(format!("the command of `{}` starts no program", tool.name.value))
     })
 }
 
-/// The program of the template's first word. A placeholder there names no program that could be approved.
+/// The program in the template's first word. A placeholder there names no program that could be approved.
 pub(super) fn starter(tool: &Tool) -> Option<Program> {
     let template = command::parse(tool.command.as_ref()?).ok()?;
     Program::of_command(template.arguments.first()?.literal()?).ok()
 }
 
-/// Variables that a tool pack sets for its program (TP-1).
+/// Environment variables that a tool pack sets for its program (TP-1).
 fn variables(tool: &Tool) -> Vec<(String, String)> {
     let map = extra(tool, "env").and_then(Value::as_object);
     map.into_iter()

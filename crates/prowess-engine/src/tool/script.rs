@@ -151,7 +151,8 @@ fn python_start(
             script.path
         ))
     })?;
-    let is_any = matches!(name_of(&words[0]), "python" | "python3");
+    let is_relative = words[0].contains('/') && !words[0].starts_with('/');
+    let is_any = !is_relative && matches!(name_of(&words[0]), "python" | "python3");
     let is_there = is_any && words[0].starts_with('/') && Path::new(&words[0]).is_file();
     let found = HandlerPackages::of_script(&call.skill, metadata, world)?;
     let needs_more = found.has_packages() || found.has_range();

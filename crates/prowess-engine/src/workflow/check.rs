@@ -1,4 +1,4 @@
-//! What is wrong with a workflow that can be read: ways, references, and skills that do not fit.
+//! Checks a parsed workflow: edges, references, and skills.
 
 use std::collections::HashSet;
 
@@ -16,16 +16,16 @@ use super::skill::{SkillPart, SkillPartError};
 use super::template::{ValueReference, WorkflowTemplate};
 use crate::loaded::SkillResolver;
 
-/// What a workflow is checked against.
+/// The environment that a workflow is checked against.
 #[derive(Clone, Copy)]
 pub struct CheckContext<'c> {
-    /// Finds skills.
+    /// Resolves skills.
     pub skills: &'c dyn SkillResolver,
-    /// The names of all knowledge bases, where somebody knows them.
+    /// The names of all knowledge bases, if known.
     pub bases: Option<&'c [String]>,
 }
 
-/// Reads and checks a workflow. With an error among the findings it can't be run.
+/// Parses and checks a workflow. If there are errors, it can't be run.
 pub fn check(text: &str, around: CheckContext<'_>) -> (Option<Workflow>, Vec<Diagnostic>) {
     let (workflow, found) = read(text);
     let mut findings = Findings::default();
@@ -33,7 +33,7 @@ pub fn check(text: &str, around: CheckContext<'_>) -> (Option<Workflow>, Vec<Dia
     findings.extend(found);
     if let Some(workflow) = &workflow {
         let mut checker = Checker { workflow, around, findings };
-        // What could not be read leaves gaps, and everything around a gap would look wrong.
+        // After a parse error, everything around the missing part would be reported too.
         if !unread {
             checker.ways();
         }
@@ -74,11 +74,11 @@ impl Checker<'_> {
         }
     }
 
-    /// Each cycle is told once, with the names of its nodes.
+    /// Reports each cycle once, with the names of its nodes.
     fn cycles(&mut self) -> bool {
         let mut found = false;
         let out = neighbours(self.workflow, |edge| (edge.source, edge.target));
-        // 0: not seen, 1: on the way, 2: done.
+        // 0: not visited, 1: on the current path, 2: done.
         let mut colours = vec![0u8; self.workflow.nodes.len()];
         for root in 0..self.workflow.nodes.len() {
             if colours[root] != 0 {
@@ -121,7 +121,7 @@ impl Checker<'_> {
         let starts = starts.filter(|(_, node)| matches!(node.task, Task::Start { .. }));
         let out = neighbours(self.workflow, |edge| (edge.source, edge.target));
         let reached = spread(&out, starts.map(|(number, _)| number).collect());
-        // Without a start nothing is reached, and that has been told.
+        // Without a start nothing is reachable, which is reported already.
         if reached.is_empty() {
             return;
         }
@@ -191,7 +191,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What a reference wants of a node that never has it.
+    /// A member of a reference that the node's output never has.
     fn clash(&self, reference: &ValueReference, target: usize) -> Option<(String, String)> {
         let node = &self.workflow.nodes[target];
         let second = reference.segments.get(1)?;
@@ -216,7 +216,7 @@ impl Checker<'_> {
         Some((message, format!("write `{{{{{}.output}}}}`", node.id)))
     }
 
-    /// What each node is about, whatever stands around it.
+    /// Checks each node by itself.
     fn nodes(&mut self) {
         for (number, node) in self.workflow.nodes.iter().enumerate() {
             let has_parents = || self.workflow.incoming(number).next().is_some();
@@ -247,7 +247,7 @@ impl Checker<'_> {
         self.findings.push(rules::UNKNOWN_BASE.at(base.span, message).help(help));
     }
 
-    /// Only an address that nothing is inserted into before its path is known here.
+    /// Checks the host of a URL, if no reference comes before its path.
     fn address(&mut self, http: &HttpNode) {
         let (text, template) = &http.url;
         let known = template.beginning();
@@ -265,7 +265,7 @@ impl Checker<'_> {
     fn program(&mut self, code: &CodeNode) {
         let template = WorkflowTemplate::parse(&code.code.value);
         for (reference, span) in template.references() {
-            // Braces in braces are Python too, so only what would find something is meant as a reference.
+            // Nested braces are also Python, so only references that would resolve are reported.
             let root = reference.root();
             let is_meant =
                 self.workflow.position(root).is_some() || self.workflow.inputs().contains(&root);
@@ -345,7 +345,7 @@ fn neighbours(workflow: &Workflow, way: impl Fn(&Edge) -> (usize, usize)) -> Vec
     all
 }
 
-/// Everything that can be reached, with where it begins.
+/// All reachable nodes, including the first ones.
 fn spread(neighbours: &[Vec<usize>], mut open: Vec<usize>) -> HashSet<usize> {
     let mut reached = HashSet::new();
     while let Some(node) = open.pop() {

@@ -12,13 +12,13 @@ pub struct NodeExecutor {
 }
 
 impl NodeExecutor {
-    /// Nodes wait in the queue of a service, under the owner of the workflow. The workflow has to be a task: on a thread of
-    /// the service it would hold the thread that its nodes wait for.
+    /// Nodes wait in the queue of a service, under the owner of the workflow. The workflow has to be a task: on a
+    /// thread of the service it would occupy the thread that its nodes wait for.
     pub(crate) fn queue_of(service: ExecutionService, owner: Owner) -> Self {
         Self { queue: Some((service, owner)) }
     }
 
-    /// Runs something that blocks, and gives its result.
+    /// Runs blocking work, and returns its result.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         cancel: &CancellationToken,

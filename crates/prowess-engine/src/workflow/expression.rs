@@ -1,4 +1,4 @@
-//! Conditions of workflows: a small language that is parsed and evaluated, and never pasted into another one.
+//! Conditions of workflows: a small language that is parsed and evaluated, and never inserted into another one.
 //!
 //! ```text
 //! or      = and { "||" and }
@@ -8,7 +8,7 @@
 //! value   = (text | number | "true" | "false" | "null" | path | "{{" path "}}" | "(" or ")") { ".includes(" or ")" }
 //! ```
 //!
-//! A value of a node is a value here and never a piece of the expression, whatever it holds.
+//! The value of a node is always a value and never part of the expression, whatever it contains.
 
 use std::cmp::Ordering;
 
@@ -17,9 +17,9 @@ use serde_json::{Number, Value};
 
 use super::template::{Lookup, ValueReference, WorkflowTemplate, is_name, text_of};
 
-/// How deep parentheses and negations may be nested.
+/// Maximum nesting depth of parentheses and negations.
 const MAX_DEPTH: usize = 64;
-/// How long an expression may be, in bytes.
+/// Maximum length of an expression, in bytes.
 const MAX_BYTES: usize = 16 << 10;
 
 /// A condition.
@@ -31,7 +31,7 @@ pub struct Expression {
 #[derive(Clone, Debug, PartialEq)]
 enum Term {
     Literal(Value),
-    /// A text in quotes may hold references, as everywhere else in a workflow.
+    /// A quoted string may contain references, as everywhere in a workflow.
     Text(WorkflowTemplate),
     Reference(ValueReference, Span),
     Not(Box<Term>),
@@ -55,17 +55,17 @@ enum Comparison {
     GreaterOrEqual,
 }
 
-/// Why a text is no expression.
+/// Why a text is not an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpressionError {
-    /// A phrase in lower case.
+    /// The message, as a lowercase phrase.
     pub message: String,
-    /// Where, in the expression.
+    /// The position in the expression.
     pub span: Span,
 }
 
 impl Expression {
-    /// Reads an expression.
+    /// Parses an expression.
     pub fn parse(text: &str) -> Result<Self, ExpressionError> {
         if text.len() > MAX_BYTES {
             let message = format!("an expression may have at most {} KiB", MAX_BYTES >> 10);
@@ -79,12 +79,12 @@ impl Expression {
         }
     }
 
-    /// Whether the condition holds. What a reference does not find is null, and nothing here can fail.
+    /// Whether the condition is true. An unresolved reference is null, and evaluation can't fail.
     pub fn holds(&self, lookup: &dyn Lookup) -> bool {
         is_true(&self.root.evaluate(lookup))
     }
 
-    /// The references of the expression. Those in a text in quotes have the place of nothing.
+    /// The references of the expression. Those in a quoted string have empty spans.
     pub fn references(&self) -> Vec<(&ValueReference, Span)> {
         let mut found = Vec::new();
         self.root.collect(&mut found);
@@ -92,7 +92,7 @@ impl Expression {
     }
 }
 
-/// What counts as true: as in JavaScript, except that an empty list or object is false too.
+/// Truthiness as in JavaScript, except that empty lists and objects are false too.
 fn is_true(value: &Value) -> bool {
     match value {
         Value::Null => false,
@@ -165,7 +165,7 @@ fn compare(comparison: Comparison, left: &Value, right: &Value) -> bool {
 
 fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
-        // 1 and 1.0 are one number, however they were written.
+        // 1 and 1.0 are equal.
         (Value::Number(left), Value::Number(right)) => {
             left == right || left.as_f64() == right.as_f64()
         }
@@ -173,7 +173,7 @@ fn same(left: &Value, right: &Value) -> bool {
     }
 }
 
-/// Models answer in text, so a number and its text are equal for `==`.
+/// Models answer in text, so `==` also compares a number with its text.
 fn equal(left: &Value, right: &Value) -> bool {
     same(left, right)
         || match (left, right) {
@@ -189,7 +189,7 @@ fn equal(left: &Value, right: &Value) -> bool {
         }
 }
 
-/// Numbers by size, also where one of them is a text; two texts by their characters. Nothing else has an order.
+/// Compares numbers by value, also if one of them is a text, and texts by characters. Other values have no order.
 fn ordered(left: &Value, right: &Value, wanted: impl Fn(Ordering) -> bool) -> bool {
     let number = |value: &Value| match value {
         Value::Number(number) => number.as_f64(),
@@ -207,7 +207,7 @@ fn number_in(text: &str) -> Option<f64> {
     text.trim().parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// A text holds a text, a list an element, an object a key.
+/// Whether a text contains a text, a list an element, or an object a key.
 fn contains(whole: &Value, part: &Value) -> bool {
     match whole {
         Value::String(text) => text.contains(&text_of(part)),
@@ -312,7 +312,7 @@ fn quoted(text: &str, quote: char) -> Result<(Token, usize), String> {
     Err("this string has no closing quote".to_owned())
 }
 
-/// A number, unless a name begins with it, as many identifiers do.
+/// A number, unless it is the beginning of a name, as in many identifiers.
 fn number(text: &str) -> Option<(Token, usize)> {
     let signless = text.strip_prefix('-').unwrap_or(text);
     if !signless.starts_with(|first: char| first.is_ascii_digit()) {
@@ -342,7 +342,7 @@ fn word(text: &str) -> (Token, usize) {
         "contains" => Token::Contains,
         _ => match ValueReference::parse(written) {
             Some(reference) => Token::Reference(reference),
-            // Two dots in a row: the parser stops there and says so.
+            // Two dots in a row: the parser reports them.
             None => Token::Reference(ValueReference {
                 segments: written.split('.').map(str::to_owned).collect(),
             }),
@@ -395,7 +395,7 @@ impl Parser<'_> {
         Ok(term)
     }
 
-    /// The right side of a comparison: `a === !b` is meant as it stands.
+    /// The right side of a comparison, which may be negated: `a === !b`.
     fn operand(&mut self, depth: usize) -> Result<Term, ExpressionError> {
         if self.take(&Token::Not) {
             self.bounded(depth)?;

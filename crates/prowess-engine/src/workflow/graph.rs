@@ -1,4 +1,4 @@
-//! A workflow: nodes that do something and edges that say what comes after what.
+//! A workflow: nodes, and edges that define their order.
 
 use std::time::Duration;
 
@@ -11,35 +11,35 @@ use super::template::{ValueReference, WorkflowTemplate};
 /// The version of the exchange format that we write.
 const EXPORT_VERSION: u64 = 1;
 
-/// A workflow as its author wrote it.
+/// A parsed workflow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workflow {
-    /// What it is called.
+    /// The name.
     pub name: Option<String>,
-    /// What it is for.
+    /// The description.
     pub description: Option<String>,
-    /// The nodes, in the order of the file. No two have the same id.
+    /// The nodes, in the order of the file, with unique ids.
     pub nodes: Vec<WorkflowNode>,
-    /// The edges between them. Both ends are there.
+    /// The edges. Both ends exist.
     pub edges: Vec<Edge>,
-    /// The whole file, also what nobody here knows.
+    /// The whole file, including unknown fields.
     pub(crate) document: Value,
 }
 
-/// A step.
+/// A node of a workflow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkflowNode {
-    /// How edges and templates call it.
+    /// The id, to which edges and templates refer.
     pub id: String,
-    /// How people call it.
+    /// The label for people.
     pub label: Option<String>,
-    /// What it does.
+    /// The task.
     pub task: Task,
-    /// Where its id is written.
+    /// The position of its id in the file.
     pub place: Span,
 }
 
-/// What a node does.
+/// The task of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Task {
     /// Takes an input of the workflow.
@@ -49,120 +49,120 @@ pub enum Task {
     },
     /// Asks a model.
     Llm(LlmNode),
-    /// Runs a skill, or a tool of one.
+    /// Runs a prompt skill, or a tool of a skill.
     Skill(SkillUse),
-    /// Looks something up.
+    /// Searches a knowledge base.
     Knowledge {
         /// The knowledge base.
         base: SourceText,
     },
-    /// Goes one way or the other.
+    /// Chooses one of two branches.
     Condition {
-        /// What decides.
+        /// The condition.
         expression: Expression,
-        /// Where it is written.
+        /// The condition as written.
         text: SourceText,
     },
     /// Sends a request.
     Http(Box<HttpNode>),
-    /// Runs Python that reaches nothing.
+    /// Runs Python without access to files or network.
     Code(CodeNode),
-    /// Gives an output of the workflow.
+    /// Produces an output of the workflow.
     End {
-        /// The name of the output, or a template of it.
+        /// The name of the output, or a template for it.
         output: EndOutput,
     },
 }
 
-/// What an `end` gives.
+/// The output of an `end` node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EndOutput {
-    /// What comes in, under this name; the node's id where there is none.
+    /// The node's input, under this name; by default the node's id.
     Input(Option<String>),
-    /// Something else.
+    /// A rendered template.
     Template(SourceText, WorkflowTemplate),
 }
 
-/// A question to a model.
+/// A request to a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LlmNode {
-    /// What the model is told before everything else.
+    /// The system prompt.
     pub system: Option<(SourceText, WorkflowTemplate)>,
-    /// 0.0 to 2.0.
+    /// The temperature, 0.0 to 2.0.
     pub temperature: Option<f64>,
-    /// Another model than the one of the run.
+    /// Another model than that of the run.
     pub model: Option<String>,
     /// A skill whose body is the system prompt (AFL §7.3).
     pub skill: Option<SkillUse>,
-    /// Whether what was said before the workflow comes first.
+    /// Whether the conversation before the workflow is included.
     pub inherits_history: bool,
 }
 
-/// A skill and what it is given.
+/// A skill with its input mappings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SkillUse {
     /// `skill` or `skill/tool`.
     pub name: SourceText,
-    /// What each input gets; empty for the default (AFL §7.3).
+    /// The mapping of each input; empty for the default (AFL §7.3).
     pub mappings: Vec<InputMapping>,
 }
 
-/// What an input of a skill gets.
+/// The mapping of an input of a skill.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputMapping {
     /// The input.
     pub input: String,
-    /// Where that is written.
+    /// The position of the input's name.
     pub input_place: Span,
-    /// What it gets.
+    /// The source of its value.
     pub source: MappingSource,
-    /// Where that is written.
+    /// The position of the source.
     pub place: SourceText,
 }
 
-/// Where the value of an input comes from (AFL §7.3).
+/// The source of an input's value (AFL §7.3).
 #[derive(Clone, Debug, PartialEq)]
 pub enum MappingSource {
     /// The output of a node, or a part of it.
     Node(ValueReference),
-    /// A text with references in it.
+    /// A template.
     Template(WorkflowTemplate),
-    /// This value and no other: `concise` stays `concise`.
+    /// A literal value: `concise` stays `concise`.
     Literal(Value),
 }
 
-/// A request.
+/// An HTTP request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HttpNode {
-    /// The method, in capitals.
+    /// The method in upper case.
     pub method: String,
-    /// Where it goes.
+    /// The URL.
     pub url: (SourceText, WorkflowTemplate),
-    /// Its headers.
+    /// The headers.
     pub headers: Vec<(String, SourceText, WorkflowTemplate)>,
-    /// What is sent.
+    /// The body.
     pub body: Option<(SourceText, HttpBody)>,
-    /// How long it may take.
+    /// The timeout.
     pub timeout: Duration,
-    /// The part of a JSON answer that is the output.
+    /// The path of the output in a JSON response.
     pub response_path: Option<(SourceText, Vec<String>)>,
 }
 
-/// What a request sends.
+/// The body of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HttpBody {
-    /// A text.
+    /// Text.
     Text(WorkflowTemplate),
-    /// JSON whose texts are templates: a value can't break out of its quotes.
+    /// JSON whose strings are templates: a value can't break out of its quotes.
     Json(JsonTemplate),
 }
 
-/// JSON with templates in the place of texts.
+/// JSON with templates in place of strings.
 #[derive(Clone, Debug, PartialEq)]
 pub enum JsonTemplate {
-    /// A value without any text in it.
+    /// A value without strings.
     Value(Value),
-    /// A text. One that is a lone reference becomes the value with its type.
+    /// A string. A lone reference becomes the value with its type.
     Text(WorkflowTemplate),
     /// A list.
     List(Vec<JsonTemplate>),
@@ -170,47 +170,47 @@ pub enum JsonTemplate {
     Object(Vec<(String, JsonTemplate)>),
 }
 
-/// Python that reaches nothing.
+/// A Python program without access to files or network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CodeNode {
     /// The program.
     pub code: SourceText,
-    /// Its variables.
+    /// Its environment variables.
     pub variables: Vec<(String, SourceText, WorkflowTemplate)>,
-    /// How long it may take.
+    /// The timeout.
     pub timeout: Duration,
-    /// What it may use, in bytes.
+    /// The memory limit in bytes.
     pub memory: u64,
 }
 
-/// What comes after what.
+/// An edge between two nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edge {
-    /// The number of the node that it leaves.
+    /// The index of its source node.
     pub source: usize,
-    /// The number of the node that it leads to.
+    /// The index of its target node.
     pub target: usize,
-    /// Of a condition: the answer that it stands for. Without one it is taken either way.
+    /// The branch of a condition. Without one the edge is taken in both cases.
     pub branch: Option<bool>,
-    /// Where it is written.
+    /// The position in the file.
     pub place: Span,
 }
 
-/// A text and where it is written.
+/// A text with its position in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceText {
     /// The text.
     pub value: String,
-    /// The whole of it in the file.
+    /// The span of the text in the file.
     pub span: Span,
-    /// Whether it stands there letter by letter, so that a part of it has a place of its own.
+    /// Whether it is written without escapes, so that parts of it have positions too.
     pub(crate) verbatim: bool,
 }
 
 impl SourceText {
-    /// The place of a part.
+    /// The span of a part.
     pub(crate) fn part(&self, inner: Span) -> Span {
-        // Behind the quote.
+        // After the opening quote.
         if self.verbatim && !inner.is_empty() {
             inner.shift(self.span.start as usize + 1)
         } else {
@@ -220,7 +220,7 @@ impl SourceText {
 }
 
 impl Task {
-    /// The word of the file format.
+    /// The name in the file format.
     pub fn kind(&self) -> &'static str {
         match self {
             Task::Start { .. } => "start",
@@ -234,7 +234,7 @@ impl Task {
         }
     }
 
-    /// Everything that the node refers to, and where.
+    /// All references of the node, with their positions.
     pub fn references(&self) -> Vec<(&ValueReference, Span)> {
         fn of<'t>(
             text: &'t SourceText,
@@ -291,7 +291,7 @@ impl SkillUse {
         }
     }
 
-    /// Skill and tool.
+    /// The names of the skill and the tool.
     pub fn skill_and_tool(&self) -> (&str, Option<&str>) {
         match self.name.value.split_once('/') {
             Some((skill, tool)) => (skill, Some(tool)),
@@ -312,7 +312,7 @@ impl JsonTemplate {
 }
 
 impl Workflow {
-    /// The number of a node.
+    /// The index of a node.
     pub fn position(&self, id: &str) -> Option<usize> {
         self.nodes.iter().position(|node| node.id == id)
     }
@@ -330,17 +330,17 @@ impl Workflow {
         names
     }
 
-    /// Edges that lead to a node, in the order of the file.
+    /// The edges to a node, in the order of the file.
     pub fn incoming(&self, node: usize) -> impl Iterator<Item = &Edge> {
         self.edges.iter().filter(move |edge| edge.target == node)
     }
 
-    /// Edges that leave a node, in the order of the file.
+    /// The edges from a node, in the order of the file.
     pub fn outgoing(&self, node: usize) -> impl Iterator<Item = &Edge> {
         self.edges.iter().filter(move |edge| edge.source == node)
     }
 
-    /// The node whose words are the result, word for word, so that they can be shown while they come.
+    /// The node whose output is the result verbatim, so that it can be displayed while it is streamed.
     pub fn speaker(&self) -> Option<&str> {
         let mut ends = self.nodes.iter().enumerate().filter(|(_, node)| node.task.kind() == "end");
         let (at, end) = ends.next().filter(|_| ends.next().is_none())?;
@@ -354,7 +354,7 @@ impl Workflow {
         }
     }
 
-    /// The file in the form in which other programs exchange workflows, with everything that it held.
+    /// The file in the exchange format, with all its fields.
     pub fn export(&self) -> Value {
         let has = |key| self.document.get(key).is_some_and(|value: &Value| !value.is_null());
         if has("workflow") {

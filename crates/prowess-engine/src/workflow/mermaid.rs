@@ -1,10 +1,10 @@
-//! A workflow as a picture, in the language of Mermaid.
+//! Renders a workflow as a Mermaid diagram.
 
 use std::fmt::Write as _;
 
 use super::graph::{Task, Workflow};
 
-/// A flowchart: shapes tell the types, and the answers of conditions stand on their edges.
+/// A flowchart: shapes denote the node types, and edges of conditions have labels.
 pub fn mermaid(workflow: &Workflow) -> String {
     let mut picture = "flowchart TD\n".to_owned();
     for (number, node) in workflow.nodes.iter().enumerate() {
@@ -40,9 +40,9 @@ pub fn mermaid(workflow: &Workflow) -> String {
     picture
 }
 
-/// Text that can't end its quotes or become markup. Mermaid has its own spelling for characters.
+/// Escapes text in Mermaid's notation, so that it can't end its quotes or become markup.
 fn escaped(text: &str) -> String {
-    /// A box is no place for a whole prompt.
+    /// Maximum length of a label.
     const MAX_LABEL: usize = 60;
     let shown = prowess_format::text::shorten(text, MAX_LABEL);
     let shown = prowess_format::text::visible(&shown).into_owned();

@@ -33,7 +33,7 @@ rules! {
     /// ## What it does
     /// Flags an edge that leaves from a node, or leads to one, that is not there.
     /// ## Why is this bad?
-    /// Nobody can say what was meant: a step is missing, or a name is misspelt.
+    /// The intent is unclear: a step is missing, or a name is misspelt.
     /// ## Example
     /// `"target": "sumary"` becomes `"target": "summary"`.
     DANGLING_EDGE = "workflow-dangling-edge", Error;
@@ -82,7 +82,7 @@ rules! {
     /// ## What it does
     /// Flags a condition that can't be read.
     /// ## Why is this bad?
-    /// A condition that nobody understands would always be false, and half of the workflow dead.
+    /// An invalid condition can't be evaluated, so neither branch could be taken.
     /// ## Example
     /// `{{a.output}} = 'yes'` becomes `{{a.output}} === 'yes'`. There are `===`, `!==`, `==`, `!=`, `<`, `<=`, `>`, `>=`,
     /// `&&`, `||`, `!`, parentheses, `.includes(…)` and `contains`.
@@ -126,7 +126,7 @@ rules! {
     /// ## Why is this bad?
     /// It can't be read at all.
     /// ## Example
-    /// A comma behind the last element of a list goes away.
+    /// Remove the comma after the last element of a list.
     NOT_JSON = "workflow-not-json", Error;
 
     /// ## What it does
@@ -141,7 +141,7 @@ rules! {
     /// Flags a reference to a part of something that has no parts, such as `{{llm.output.title}}`: a model answers in text.
     /// It flags a `responsePath` where there is no answer to look into as well.
     /// ## Why is this bad?
-    /// The reference never finds anything, and leaves an empty place.
+    /// The reference never resolves, and becomes an empty string.
     /// ## Example
     /// `{{llm.output.title}}` becomes `{{llm.output}}`.
     PART_OF_TEXT = "workflow-part-of-text", Error;
@@ -159,7 +159,7 @@ rules! {
     /// ## What it does
     /// Flags workflows that are larger than any that people make: 4 MiB, 1,000 nodes, 5,000 edges.
     /// ## Why is this bad?
-    /// It is probably no workflow, and would take the memory of others.
+    /// It is probably not a workflow, and would use too much memory.
     /// ## Example
     /// Split it into several workflows.
     TOO_LARGE = "workflow-too-large", Error;
@@ -183,7 +183,7 @@ rules! {
     /// ## What it does
     /// Flags types of nodes that do not exist.
     /// ## Why is this bad?
-    /// Nobody knows what the node should do.
+    /// Such a node can't be run.
     /// ## Example
     /// `"type": "LLM"` becomes `"type": "llm"`.
     UNKNOWN_NODE_TYPE = "workflow-unknown-node-type", Error;
@@ -191,7 +191,7 @@ rules! {
     /// ## What it does
     /// Flags a reference to something that is neither a node nor an input of the workflow.
     /// ## Why is this bad?
-    /// The reference never finds anything, and leaves an empty place.
+    /// The reference never resolves, and becomes an empty string.
     /// ## Example
     /// `{{sumary.output}}` becomes `{{summary.output}}`.
     UNKNOWN_REFERENCE = "workflow-unknown-reference", Error;

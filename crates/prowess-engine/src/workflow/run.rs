@@ -1,9 +1,8 @@
-//! Runs a workflow: starts what is ready, writes down what has ended, and tells what happens.
+//! Runs a workflow: starts ready nodes, records completed ones, and reports events.
 //!
-//! All nodes live in one future, which is `Send`; what blocks is on other threads: the disk on the blocking
-//! pool, tools and programs where the [`NodeExecutor`] says.
-//! When a node fails no other one starts, and those that run are waited for: what they have done is written down and not
-//! done again by `resume`.
+//! All nodes run in one future, which is `Send`; blocking work is on other threads: the disk on the blocking pool,
+//! tools and programs where the [`NodeExecutor`] says. When a node fails no other one starts, and running ones are
+//! awaited: their results are recorded and not repeated by `resume`.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -34,45 +33,45 @@ use crate::pending::PendingRun;
 use crate::prompt::Sink;
 use crate::run::CancellationToken;
 
-/// Who knows models by their names.
+/// Finds models by name.
 pub trait ModelLookup: Send + Sync {
-    /// The model of this name, or the one that is meant when nobody names one.
+    /// The model with this name, or the default one.
     fn model(&self, name: Option<&str>) -> Result<Arc<dyn Model>, ModelError>;
 }
 
-/// What a workflow runs with. It owns everything, so that a run can be a task of its own.
+/// The context of a workflow. It owns everything, so that a run can be a separate task.
 #[derive(Clone)]
 pub struct WorkflowContext {
-    /// What runs of tools share. Its Python workers serve all nodes.
+    /// The engine that runs tools. Its Python workers serve all nodes.
     pub engine: Engine,
-    /// The models.
+    /// Finds models.
     pub models: Arc<dyn ModelLookup>,
-    /// Where knowledge bases are looked up.
+    /// Searches knowledge bases.
     pub retriever: Option<Arc<dyn Retriever>>,
-    /// Finds skills.
+    /// Resolves skills.
     pub skills: Arc<dyn SkillResolver>,
     /// Sends the requests of `http` nodes.
     pub fetcher: Arc<Fetcher>,
-    /// What the user said before anything was asked.
+    /// The user's consent in advance.
     pub consent: Consent,
-    /// The mode that is on.
+    /// The active mode.
     pub mode: Mode,
-    /// What was said before the workflow, oldest first.
+    /// The conversation before the workflow, oldest message first.
     pub history: Arc<[Message]>,
-    /// Ends it early.
+    /// The cancellation token.
     pub cancel: CancellationToken,
-    /// Bounds.
+    /// Limits.
     pub limits: WorkflowLimits,
     /// Where tools and programs run.
     pub executor: NodeExecutor,
 }
 
-/// Bounds of a workflow.
+/// Limits of a workflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkflowLimits {
-    /// Nodes that run at a time.
+    /// Maximum number of concurrent nodes.
     pub parallel: usize,
-    /// How long a model may take for one node.
+    /// Time limit of a model per node.
     pub prompt: Duration,
 }
 
@@ -81,7 +80,7 @@ impl WorkflowLimits {
     pub const USUAL: Self = Self { parallel: 8, prompt: crate::chat::CHAT_LIMIT };
 }
 
-/// Who sends requests to public addresses, and to no others.
+/// A client for requests to public addresses only.
 pub fn public_fetcher() -> Fetcher {
     Fetcher::new(Arc::new(SystemResolver), UpstreamRoots::System, Vec::new())
 }
@@ -89,18 +88,18 @@ pub fn public_fetcher() -> Fetcher {
 /// How a workflow ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkflowOutcome {
-    /// The result, or what went wrong.
+    /// The result, or the error message.
     pub result: Result<Value, String>,
-    /// The results of all ends that were reached, by name.
+    /// The outputs of all end nodes that were reached, by name.
     pub outputs: Map<String, Value>,
-    /// What would help against the error.
+    /// Remedies for the error.
     pub remedies: Vec<Remedy>,
-    /// The code for a caller.
+    /// The exit code.
     pub exit_code: i32,
 }
 
-/// Runs a workflow that was checked, from where the run stands, on the caller's task. Events end with [`WorkflowEvent::Complete`] or
-/// [`WorkflowEvent::Error`].
+/// Runs a checked workflow from its current state on the caller's task. The last event is [`WorkflowEvent::Complete`]
+/// or [`WorkflowEvent::Error`].
 pub async fn run(
     workflow: &Workflow,
     open: &mut OpenRun,
@@ -133,7 +132,7 @@ pub async fn run(
     ended
 }
 
-/// Whom events are told. Nodes tell at the same time, one at a time.
+/// Reports events. Concurrent nodes share it, one at a time.
 pub(crate) struct EventReporter<'t, 's> {
     sink: Mutex<&'t mut Sink<'s>>,
 }
@@ -143,7 +142,7 @@ impl EventReporter<'_, '_> {
         (self.sink.lock().unwrap_or_else(PoisonError::into_inner))(&Event::Workflow(event));
     }
 
-    /// What happens in a node. Its end is told by the workflow.
+    /// Reports an event of a node. The workflow reports its end.
     pub(crate) fn inside(&self, node: &str, event: &Event) {
         if matches!(event, Event::Error { .. } | Event::Done(_)) {
             return;
@@ -153,12 +152,12 @@ impl EventReporter<'_, '_> {
     }
 }
 
-/// The tools that the nodes of a run call, so that a second call can build on the first one's decision.
+/// The tools that the nodes of a run call, so that a later call can reuse the decision of an earlier one.
 #[derive(Clone, Default)]
 pub(crate) struct ToolHandles(Arc<Mutex<HashMap<(PathBuf, String), ToolHandle>>>);
 
 impl ToolHandles {
-    /// The handle of a tool. One of a skill that was loaded again since is replaced.
+    /// The handle of a tool. It is replaced if its skill was reloaded.
     pub(crate) fn get(&self, tool: ToolHandle) -> ToolHandle {
         let mut handles = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match handles.get(&tool.key()) {
@@ -171,7 +170,7 @@ impl ToolHandles {
     }
 }
 
-/// The output of a node, by its number.
+/// The output of a node, by index.
 type Work<'r> = Pin<Box<dyn Future<Output = (usize, Result<Value, Failure>)> + Send + 'r>>;
 
 struct WorkflowRun<'e, 't, 's> {
@@ -181,15 +180,14 @@ struct WorkflowRun<'e, 't, 's> {
     schedule: Schedule<'e>,
     scope: ValueScope,
     tools: ToolHandles,
-    /// The first one counts.
+    /// The first failure.
     failure: Option<(String, Failure)>,
 }
 
 impl<'e> WorkflowRun<'e, '_, '_> {
     async fn work(&mut self, open: &OpenRun, approver: &mut dyn AsyncApprover) {
         let mut running: FuturesUnordered<Work<'e>> = FuturesUnordered::new();
-        // Tools that have a question. It is asked when nothing else runs: whoever thinks about an answer should not let
-        // the time of others run out.
+        // Tools that need approval. The user is asked when nothing else runs, so that no time limit expires meanwhile.
         let mut asking: Vec<(usize, Box<PendingRun>)> = Vec::new();
         loop {
             while self.may_start()
@@ -226,7 +224,7 @@ impl<'e> WorkflowRun<'e, '_, '_> {
         self.failure.is_none() && !self.context.cancel.is_cancelled()
     }
 
-    /// Asks about a tool. What was approved for an earlier question may answer this one.
+    /// Asks for the approval of a tool. An earlier approval may cover it.
     async fn ask(
         &self,
         pending: Box<PendingRun>,
@@ -272,7 +270,7 @@ impl<'e> WorkflowRun<'e, '_, '_> {
         Box::pin(work.instrument(span(node)))
     }
 
-    /// Starts a node, or does what takes no time.
+    /// Starts a node, or completes one that takes no time.
     async fn begin(&mut self, number: usize, open: &OpenRun) -> NodeStart<'e> {
         let node: &'e WorkflowNode = &self.workflow.nodes[number];
         if let Some(output) = open.output(&node.id) {
@@ -321,7 +319,7 @@ impl<'e> WorkflowRun<'e, '_, '_> {
         NodeStart::Done(done)
     }
 
-    /// What the live parents of a node hand on.
+    /// The input of a node: the outputs of its live parents.
     fn input(&self, number: usize) -> Input {
         let parents = self.schedule.parents(number);
         let handed: Vec<(String, Arc<Value>)> = parents
@@ -331,7 +329,7 @@ impl<'e> WorkflowRun<'e, '_, '_> {
         Input::of(&handed)
     }
 
-    /// A condition hands on what it was given: its own output is for templates, and no text for a model.
+    /// The value that a node passes on. A condition passes on its input: its own output is for templates.
     fn handed(&self, number: usize) -> Arc<Value> {
         use super::template::{Lookup as _, ValueReference};
         let node = &self.workflow.nodes[number];
@@ -413,7 +411,7 @@ impl<'e> WorkflowRun<'e, '_, '_> {
         }
         let outputs = self.outputs();
         let output = match outputs.values().collect::<Vec<_>>().as_slice() {
-            // AFL: without an end that is reached the result is nothing.
+            // AFL: without a reached end node the result is null.
             [] => Value::Null,
             [only] => (*only).clone(),
             _ => Value::Object(outputs.clone()),
@@ -434,7 +432,7 @@ impl<'e> WorkflowRun<'e, '_, '_> {
         }
     }
 
-    /// What the ends that were reached give, by name.
+    /// The outputs of the reached end nodes, by name.
     fn outputs(&self) -> Map<String, Value> {
         let mut outputs = Map::new();
         for (number, node) in self.workflow.nodes.iter().enumerate() {
@@ -452,17 +450,17 @@ impl<'e> WorkflowRun<'e, '_, '_> {
     }
 }
 
-/// The span of a node at work.
+/// The tracing span of a node.
 fn span(node: &WorkflowNode) -> tracing::Span {
     tracing::info_span!("workflow_node", node = %node.id, kind = node.task.kind())
 }
 
-/// What became of a node that was started.
+/// The result of starting a node.
 enum NodeStart<'e> {
     Running(Work<'e>),
     Done(Result<Value, Failure>),
-    /// It has run before.
+    /// It was completed in an earlier part of the run.
     Restored(Value),
-    /// Somebody has to be asked first.
+    /// It needs approval first.
     Asks(Box<PendingRun>),
 }

@@ -1,23 +1,23 @@
-//! Which node may run when: a state machine without clocks, threads or nodes that do something.
+//! Decides which nodes may run: a state machine without clocks, threads or I/O.
 //!
-//! An edge is undecided, live or dead. A node runs when all edges to it are decided and one of them is live; when all are
-//! dead it is skipped, and so are edges behind it. So a join waits for each of its live parents, however long the ways to
-//! them are, and never for a branch that was not taken.
+//! An edge is undecided, live or dead. A node runs when all edges to it are decided and one of them is live; if all are
+//! dead it is skipped, and its outgoing edges are dead too. So a join waits for all its live parents, however long
+//! their paths are, and never for a branch that was not taken.
 
 use super::graph::{Task, Workflow};
 
-/// Where a node stands.
+/// The state of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeState {
-    /// Something before it is undecided.
+    /// An incoming edge is undecided.
     Waiting,
     /// It may run.
     Ready,
-    /// It runs.
+    /// It is running.
     Running,
-    /// It has run.
+    /// It has completed.
     Complete,
-    /// No way led to it.
+    /// No live edge leads to it.
     Skipped,
 }
 
@@ -39,7 +39,8 @@ pub struct Schedule<'w> {
 }
 
 impl<'w> Schedule<'w> {
-    /// Nothing has run. Start nodes are ready; what no edge leads to is skipped, and told by the second value.
+    /// Creates the initial schedule. Start nodes are ready; other nodes without incoming edges are skipped, and
+    /// returned as the second value.
     pub fn new(workflow: &'w Workflow) -> (Self, Vec<usize>) {
         let mut into = vec![Vec::new(); workflow.nodes.len()];
         let mut out = vec![Vec::new(); workflow.nodes.len()];
@@ -65,28 +66,29 @@ impl<'w> Schedule<'w> {
         (schedule, skipped)
     }
 
-    /// Where a node stands.
+    /// The state of a node.
     pub fn state(&self, node: usize) -> NodeState {
         self.states[node]
     }
 
-    /// The first node that may run, in the order of the file.
+    /// The first ready node, in the order of the file.
     pub fn next_ready(&self) -> Option<usize> {
         self.states.iter().position(|state| *state == NodeState::Ready)
     }
 
-    /// How many nodes run.
+    /// The number of running nodes.
     pub fn running(&self) -> usize {
         self.states.iter().filter(|state| **state == NodeState::Running).count()
     }
 
-    /// A node that is ready runs now.
+    /// Marks a ready node as running.
     pub fn start(&mut self, node: usize) {
         debug_assert_eq!(self.states[node], NodeState::Ready);
         self.states[node] = NodeState::Running;
     }
 
-    /// A node has run; a condition with this answer. The nodes that are skipped by that, in the order of the file.
+    /// Marks a node as complete, with the answer of a condition. Returns the nodes that are skipped as a result, in the
+    /// order of the file.
     pub fn complete(&mut self, node: usize, answer: Option<bool>) -> Vec<usize> {
         self.states[node] = NodeState::Complete;
         let mut skipped = Vec::new();
@@ -102,7 +104,8 @@ impl<'w> Schedule<'w> {
         skipped
     }
 
-    /// The nodes whose outputs a node gets: of its live edges, in the order of the file, each once.
+    /// The nodes whose outputs a node gets: the sources of its live edges, in the order of the file, without
+    /// duplicates.
     pub fn parents(&self, node: usize) -> Vec<usize> {
         let mut parents = Vec::new();
         for edge in &self.into[node] {
@@ -134,7 +137,7 @@ impl<'w> Schedule<'w> {
         }
     }
 
-    /// A list and no recursion: a chain may be thousands of nodes long.
+    /// Iterative, because a chain may have thousands of nodes.
     fn skip(&mut self, node: usize, skipped: &mut Vec<usize>) {
         let mut open = vec![node];
         while let Some(node) = open.pop() {

@@ -1,4 +1,4 @@
-//! What references find: outputs of nodes and inputs of the workflow.
+//! Resolves references: outputs of nodes and inputs of the workflow.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use super::template::{Lookup, ValueReference, part_of, text_of};
 use prowess_core::Remedy;
 use prowess_format::text::closest;
 
-/// The name under which a lone input is known too (AFL).
+/// An alias for the only input (AFL).
 const INPUT: &str = "input";
 
-/// Everything that has a value now. Cheap to copy, because each running node has its own.
+/// All current values. Cheap to clone, because each running node has its own.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ValueScope {
     outputs: HashMap<String, Arc<Value>>,
@@ -55,11 +55,11 @@ impl Lookup for ValueScope {
     }
 }
 
-/// What comes into a node: the value of the one node before it, or all of them by their ids.
+/// The input of a node: the output of its only parent, or all of them by id.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Input {
     pub(crate) value: Value,
-    /// The same for somebody who reads: several texts with a blank line between them.
+    /// The input as text: several texts with an empty line between them.
     pub(crate) text: String,
 }
 
@@ -78,24 +78,24 @@ impl Input {
     }
 }
 
-/// What is wrong with the inputs of a workflow.
+/// Why the inputs of a workflow are invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InputsError {
-    /// One is missing.
+    /// An input is missing.
     #[error("the workflow has no value for its input `{0}`")]
     Missing(String),
-    /// One is given that no start node takes.
+    /// An input is unknown.
     #[error("the workflow has no input `{name}`")]
     Unknown {
         /// The name.
         name: String,
-        /// What is probably meant, or all there are.
+        /// A similar name, or all names.
         known: String,
     },
 }
 
 impl InputsError {
-    /// What would help.
+    /// The remedy.
     pub fn remedy(&self) -> Remedy {
         match self {
             InputsError::Missing(name) => Remedy::GiveInput(name.clone()),
@@ -104,7 +104,7 @@ impl InputsError {
     }
 }
 
-/// The inputs of a workflow out of what was given. Where there is one input, `input` means it as well.
+/// The inputs of a workflow from the given values. If there is one input, `input` is an alias for it.
 pub fn inputs_of(
     workflow: &Workflow,
     mut given: Map<String, Value>,

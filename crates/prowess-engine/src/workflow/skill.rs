@@ -1,4 +1,4 @@
-//! What a node runs of a skill, and what it gives it (AFL §7.3).
+//! The part of a skill that a node runs, and its inputs (AFL §7.3).
 
 use prowess_format::render::parse_input;
 use prowess_format::skill::{Parameter, Skill, SkillKind, Tool};
@@ -9,10 +9,10 @@ use super::graph::{MappingSource, SkillUse};
 use super::template::{Lookup, text_of};
 use crate::loaded::LoadedSkill;
 
-/// What is to be run of a skill.
+/// The part of a skill to run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum SkillPart<'s> {
-    /// Its text.
+    /// Its prompt.
     Prompt(&'s Skill),
     /// One of its tools.
     Tool(&'s Tool),
@@ -26,7 +26,7 @@ pub(crate) struct SkillPartError {
 }
 
 impl<'s> SkillPart<'s> {
-    /// What `skill/tool`, or `skill` alone, means.
+    /// Resolves `skill/tool`, or `skill` alone.
     pub(crate) fn of(found: &'s LoadedSkill, tool: Option<&str>) -> Result<Self, SkillPartError> {
         let (skill, name) = (&found.skill, &found.name);
         let names: Vec<&str> = skill.tools.iter().map(|tool| tool.name.as_str()).collect();
@@ -52,7 +52,7 @@ impl<'s> SkillPart<'s> {
         }
     }
 
-    /// What it can be given.
+    /// The parameters.
     pub(crate) fn parameters(self) -> &'s [Parameter] {
         match self {
             SkillPart::Prompt(skill) => &skill.inputs,
@@ -60,13 +60,13 @@ impl<'s> SkillPart<'s> {
         }
     }
 
-    /// What gets the output of the node before, when nothing else is said: the first required input, else the first one.
+    /// The input that gets the output of the previous node by default: the first required one, or else the first.
     pub(crate) fn default_input(self) -> Option<&'s Parameter> {
         let parameters = self.parameters();
         parameters.iter().find(|parameter| parameter.required).or(parameters.first())
     }
 
-    /// The values for a run. What a mapping does not find is left out, and then the skill's default counts.
+    /// The values for a run. An unresolved mapping is omitted, so that the skill's default applies.
     pub(crate) fn values(
         self,
         used: &SkillUse,
@@ -94,7 +94,7 @@ impl<'s> SkillPart<'s> {
                     Some(reference) => lookup.value(reference).cloned(),
                     None => Some(template.render(lookup).into()),
                 },
-                // `concise` is no reference, and never becomes `{{concise}}`.
+                // `concise` is a literal and never becomes `{{concise}}`.
                 MappingSource::Literal(value) => Some(value.clone()),
             };
             if let Some(value) = value.filter(|value| !value.is_null()) {
@@ -105,7 +105,8 @@ impl<'s> SkillPart<'s> {
     }
 }
 
-/// A value in the type that is asked for: models and programs say numbers as text, and texts may be asked for objects.
+/// Converts a value to the required type: models and programs write numbers as text, and objects may be required as
+/// text.
 fn fitting(value: Value, kind: &str) -> Result<Value, String> {
     match value {
         Value::String(text) => parse_input(&text, kind).map_err(|error| error.to_string()),

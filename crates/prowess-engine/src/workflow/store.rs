@@ -1,8 +1,8 @@
-//! Runs on disk: what was started with which inputs, and what each node has given.
+//! Runs on disk: their inputs, and the outputs of completed nodes.
 //!
-//! A run is a folder. `run.json` is written once, before anything happens; each node that has ended has a file of its own,
-//! written whole or not at all, and on the disk before the next one starts. A lock says that somebody is at work, and goes
-//! away with the process however that ends.
+//! A run is a folder. `run.json` is written once, before anything else; each completed node has its own file, written
+//! atomically and synced before the next node starts. A lock marks a run in progress, and is released however its
+//! process ends.
 
 use std::collections::HashMap;
 use std::fs::{File, TryLockError};
@@ -19,38 +19,38 @@ use serde_json::{Map, Value, json};
 
 use crate::world::StateFolders;
 
-/// The version of the files.
+/// The version of the file format.
 const VERSION: u64 = 1;
-/// What of a workflow's name is in the name of a run.
+/// Maximum length of the workflow's name in the name of a run.
 const MAX_NAME: usize = 32;
-/// Letters and digits that make a run's name its own.
+/// Number of random characters in the name of a run.
 const RANDOM: usize = 8;
-/// Runs that have ended well and are kept: enough to look back.
+/// Maximum number of successful runs that are kept.
 const MAX_ENDED: usize = 100;
-/// Written when a run has ended well.
+/// Written when a run has succeeded.
 const ENDED: &str = "ended.json";
 
-/// Where runs of workflows are recorded: files of the user by default, a database behind a server.
+/// Where runs of workflows are recorded: files of the user by default, a database for a server.
 ///
 /// The methods block. A running workflow calls those of its [`RunJournal`] on the blocking pool of its runtime, so an
-/// implementation may wait for a disk or a database there.
+/// implementation may wait for a disk or a database.
 pub trait RunStore: Send + Sync {
     /// Records a new run, named after its workflow.
     fn create(&self, name: &str, record: RunRecord) -> Result<OpenRun, RunStoreError>;
 
-    /// Opens a run to resume it. Nobody else can open it until it is dropped.
+    /// Opens a run to resume it, exclusively until it is dropped.
     fn open(&self, id: &str) -> Result<OpenRun, RunStoreError>;
 
     /// All runs, the latest first.
     fn list(&self) -> Result<Vec<StoredRun>, RunStoreError>;
 }
 
-/// Where one run records what its nodes have produced.
+/// The journal of a run: the outputs of its nodes.
 pub trait RunJournal: Send {
-    /// Records the output of a node. Afterwards no power cut makes it run again.
+    /// Records the output of a node durably.
     fn complete(&mut self, number: usize, node: &str, output: &Value) -> Result<(), RunStoreError>;
 
-    /// Records that there is nothing left to do.
+    /// Records that the run is complete.
     fn end(&mut self, output: &Value) -> Result<(), RunStoreError>;
 }
 
@@ -60,33 +60,33 @@ pub struct FileRuns {
     folder: PathBuf,
 }
 
-/// The name of a run: one safe part of a path.
+/// The name of a run: one safe path component.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredRunId(String);
 
-/// What a run was started with.
+/// The parameters of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunRecord {
-    /// The workflow's file, as it was.
+    /// The text of the workflow's file.
     pub text: String,
     /// The inputs.
     pub inputs: Map<String, Value>,
-    /// What whoever started it wants to know again.
+    /// Settings of the caller, for resuming.
     pub settings: Value,
 }
 
-/// A run that nobody else is working on.
+/// A run that is opened exclusively.
 pub struct OpenRun {
     /// Its name.
     pub id: StoredRunId,
-    /// What it was started with.
+    /// Its parameters.
     pub record: RunRecord,
-    /// Outputs of nodes that have ended, by their ids.
+    /// Outputs of completed nodes, by id.
     outputs: HashMap<String, Value>,
     journal: Journal,
 }
 
-/// A journal that goes to the blocking pool and back.
+/// A journal that is passed to the blocking pool and back.
 pub(crate) type Journal = Arc<Mutex<dyn RunJournal>>;
 
 /// A run's folder.
@@ -96,61 +96,61 @@ struct FileJournal {
     _lock: File,
 }
 
-/// A run as a list shows it.
+/// A run in a list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredRun {
     /// Its name.
     pub id: StoredRunId,
-    /// What it was started with.
+    /// Its parameters.
     pub record: RunRecord,
-    /// Whether it can be resumed.
+    /// Its state.
     pub state: StoredRunState,
-    /// How many nodes have ended.
+    /// The number of completed nodes.
     pub ended_nodes: usize,
-    /// When something was last written down.
+    /// The time of the last change.
     pub changed: SystemTime,
 }
 
-/// How far a run is.
+/// The state of a stored run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoredRunState {
-    /// A process is at work on it.
+    /// A process is running it.
     Running,
-    /// It was stopped, or a node failed: it can go on.
+    /// It was stopped, or a node failed: it can be resumed.
     Stopped,
-    /// There is nothing left to do.
+    /// It is complete.
     Ended,
 }
 
-/// Why a run can't be kept or found.
+/// Why a run can't be recorded or opened.
 #[derive(Debug, thiserror::Error)]
 pub enum RunStoreError {
-    /// There is no such run.
+    /// The run does not exist.
     #[error("there is no run `{0}`")]
     NotThere(String),
-    /// Another process works on it.
+    /// Another process is running it.
     #[error("the run `{0}` is still running")]
     Busy(String),
-    /// Its files are not what was written.
+    /// Its files are damaged.
     #[error("`{}` can't be used: {reason}", .path.display())]
     Broken {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
-    /// The disk.
+    /// An input or output error.
     #[error("cannot record the run in `{}`: {source}", .path.display())]
     Disk {
         /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
 
 impl RunStoreError {
-    /// What to do about it.
+    /// The remedy.
     pub fn remedy(&self) -> Remedy {
         let advice = |text: &str| Remedy::Advice(text.to_owned());
         match self {
@@ -166,14 +166,14 @@ impl RunStoreError {
 }
 
 impl StoredRunId {
-    /// The name, if it is one.
+    /// Parses a name.
     pub fn parse(text: &str) -> Option<Self> {
         let fine = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
         let is_name = (1..=64).contains(&text.len()) && text.bytes().all(fine);
         is_name.then(|| Self(text.to_owned()))
     }
 
-    /// The same as text.
+    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -197,7 +197,7 @@ impl RunStore for FileRuns {
             use std::os::unix::fs::PermissionsExt as _;
             builder.permissions(std::fs::Permissions::from_mode(0o700));
         }
-        // Nobody else has its name.
+        // A unique name.
         let folder = builder.tempdir_in(&self.folder).map_err(disk)?.keep();
         let id = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let id = StoredRunId(id);
@@ -240,7 +240,7 @@ impl RunStore for FileRuns {
         Ok(OpenRun::new(id, record, outputs, FileJournal { folder, _lock: lock }))
     }
 
-    /// What can't be read is left out: it can't be resumed either.
+    /// Unreadable runs are omitted: they can't be resumed either.
     fn list(&self) -> Result<Vec<StoredRun>, RunStoreError> {
         let entries = match std::fs::read_dir(&self.folder) {
             Ok(entries) => entries,
@@ -266,7 +266,7 @@ impl FileRuns {
         Self { folder: state.data.join("runs") }
     }
 
-    /// What has ended well long ago goes away; what can be resumed stays. Nothing here may stop a new run.
+    /// Deletes old successful runs; those that can be resumed are kept. Failures don't stop a new run.
     fn forget_old(&self) {
         let Ok(entries) = std::fs::read_dir(&self.folder) else { return };
         let mut ended: Vec<_> = entries
@@ -285,7 +285,7 @@ impl FileRuns {
 }
 
 impl OpenRun {
-    /// A run with the outputs of its nodes so far, by their ids.
+    /// A run with the outputs of its nodes so far, by id.
     pub fn new(
         id: StoredRunId,
         record: RunRecord,
@@ -295,7 +295,7 @@ impl OpenRun {
         Self { id, record, outputs, journal: Arc::new(Mutex::new(journal)) }
     }
 
-    /// Records that there is nothing left to do.
+    /// Records that the run is complete.
     pub fn end(&self, output: &Value) -> Result<(), RunStoreError> {
         self.journal.lock().unwrap_or_else(PoisonError::into_inner).end(output)
     }
@@ -310,7 +310,7 @@ impl OpenRun {
         journal.complete(number, node, output)
     }
 
-    /// What a node gave in an earlier part of the run.
+    /// The recorded output of a node.
     pub fn output(&self, node: &str) -> Option<&Value> {
         self.outputs.get(node)
     }
@@ -325,7 +325,7 @@ impl std::fmt::Debug for OpenRun {
 impl RunJournal for FileJournal {
     fn complete(&mut self, number: usize, node: &str, output: &Value) -> Result<(), RunStoreError> {
         let text = json!({ "version": VERSION, "id": node, "output": output }).to_string();
-        // The number and not the id, which may be no name of a file.
+        // The index and not the id, which may not be a valid file name.
         let path = self.folder.join(format!("node-{number:04}.json"));
         atomic::write(&path, text.as_bytes(), WriteOptions::PRIVATE)
             .map_err(|source| RunStoreError::Disk { path, source })
@@ -374,7 +374,8 @@ fn kept(id: StoredRunId, folder: &Path) -> Option<StoredRun> {
     Some(StoredRun { id, record, state, ended_nodes, changed })
 }
 
-/// Whether a process is at work. Looking takes the lock for an instant, shared, so that two who look do not see each other.
+/// Whether a process is running it. The check takes a shared lock for an instant, so that concurrent checks don't
+/// interfere.
 fn is_locked(folder: &Path) -> bool {
     let lock = File::open(folder.join("lock"));
     lock.is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))

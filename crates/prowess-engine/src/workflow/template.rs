@@ -1,11 +1,11 @@
-//! Templates of workflows: text with `{{node.output.path}}` in it, substituted once.
+//! Templates of workflows: text with `{{node.output.path}}` references, substituted once.
 //!
-//! What is inserted is never looked at again (AFL §5.2): a value that holds `{{…}}` stays as it is.
+//! Inserted values are not expanded again (AFL §5.2): a value that contains `{{…}}` stays as it is.
 
 use prowess_format::span::Span;
 use serde_json::Value;
 
-/// A text with references in it.
+/// A text with references.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct WorkflowTemplate {
     pieces: Vec<Piece>,
@@ -17,28 +17,28 @@ enum Piece {
     Reference { reference: ValueReference, span: Span },
 }
 
-/// A way to a value: the output of a node, or a variable, and perhaps a part of it.
+/// A reference to a value: the output of a node or a variable, optionally with a path into it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ValueReference {
-    /// The names and numbers between the dots; there is at least one.
+    /// The segments between the dots; at least one.
     pub segments: Vec<String>,
 }
 
-/// Where references lead.
+/// Resolves references.
 pub trait Lookup {
-    /// The value, or `None` where there is none.
+    /// The value, or `None` if there is none.
     fn value(&self, reference: &ValueReference) -> Option<&Value>;
 }
 
 impl ValueReference {
-    /// Reads `node.output.path`; `None` for a text that is something else.
+    /// Parses `node.output.path`; `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         let segments: Vec<String> = text.split('.').map(str::to_owned).collect();
         let fine = segments.iter().all(|part| !part.is_empty() && part.chars().all(is_name));
         fine.then_some(Self { segments })
     }
 
-    /// The first name: a node or a variable.
+    /// The first segment: a node or a variable.
     pub fn root(&self) -> &str {
         self.segments.first().map_or("", String::as_str)
     }
@@ -50,13 +50,14 @@ impl std::fmt::Display for ValueReference {
     }
 }
 
-/// Letters, digits, underscore and hyphen, in any script: identifiers of nodes are often UUIDs.
+/// Whether a character may be part of a name: letters in any script, digits, underscore and hyphen. Node ids are often
+/// UUIDs.
 pub(crate) fn is_name(character: char) -> bool {
     character.is_alphanumeric() || matches!(character, '_' | '-')
 }
 
 impl WorkflowTemplate {
-    /// The text before the first reference; all of it, where there is none.
+    /// The text before the first reference.
     pub fn beginning(&self) -> &str {
         match self.pieces.first() {
             Some(Piece::Text(text)) => text,
@@ -64,14 +65,14 @@ impl WorkflowTemplate {
         }
     }
 
-    /// Takes a text apart. Braces that hold no reference are text.
+    /// Parses a text. Braces without a reference are literal text.
     pub fn parse(text: &str) -> Self {
         let mut pieces = Vec::new();
         let mut copied = 0;
         let mut from = 0;
         while let Some(at) = text[from..].find("{{").map(|at| from + at) {
             let Some((reference, end)) = reference_at(text, at) else {
-                // Not two: `{{{x}}}` holds a reference one byte further on.
+                // Not two: `{{{x}}}` contains a reference one byte further on.
                 from = at + 1;
                 continue;
             };
@@ -87,7 +88,7 @@ impl WorkflowTemplate {
         Self { pieces }
     }
 
-    /// The references and their places in the text, in order.
+    /// The references and their positions in the text, in order.
     pub fn references(&self) -> impl Iterator<Item = (&ValueReference, Span)> {
         self.pieces.iter().filter_map(|piece| match piece {
             Piece::Text(_) => None,
@@ -95,7 +96,7 @@ impl WorkflowTemplate {
         })
     }
 
-    /// The reference, where the text is nothing else: then the value keeps its type.
+    /// The reference if the text is nothing else; then the value keeps its type.
     pub fn lone_reference(&self) -> Option<&ValueReference> {
         match self.pieces.as_slice() {
             [Piece::Reference { reference, .. }] => Some(reference),
@@ -103,12 +104,12 @@ impl WorkflowTemplate {
         }
     }
 
-    /// The text with values in the place of references; what has no value leaves nothing.
+    /// Renders the text with the values of references; a missing value becomes an empty string.
     pub fn render(&self, lookup: &dyn Lookup) -> String {
         self.render_with(lookup, |_, value| value)
     }
 
-    /// The same with values that are changed for the place they come to: behind the text so far.
+    /// Renders the text with values that are converted depending on the text before them.
     pub(crate) fn render_with(
         &self,
         lookup: &dyn Lookup,
@@ -128,7 +129,7 @@ impl WorkflowTemplate {
     }
 }
 
-/// The reference that begins at byte `at`, and where it ends. Reading forwards keeps a text full of braces linear.
+/// Parses the reference at byte `at`; returns it with its end. Scanning forwards keeps a text full of braces linear.
 fn reference_at(text: &str, at: usize) -> Option<(ValueReference, usize)> {
     let inner = text.get(at..)?.strip_prefix("{{")?;
     let blank = |from: usize| inner[from..].bytes().take_while(|byte| *byte == b' ').count();
@@ -140,7 +141,7 @@ fn reference_at(text: &str, at: usize) -> Option<(ValueReference, usize)> {
     inner[close..].starts_with("}}").then_some((reference, at + 2 + close + 2))
 }
 
-/// A part of a value: keys of objects, and places of lists counted from 0.
+/// A part of a value: keys of objects, and indexes of lists from 0.
 pub fn part_of<'v>(value: &'v Value, path: &[String]) -> Option<&'v Value> {
     path.iter().try_fold(value, |value, segment| match value {
         Value::Object(object) => object.get(segment),
@@ -149,7 +150,7 @@ pub fn part_of<'v>(value: &'v Value, path: &[String]) -> Option<&'v Value> {
     })
 }
 
-/// A value as text: texts as they are, nothing for null, JSON for everything else.
+/// A value as text: strings unchanged, an empty string for null, JSON for everything else.
 pub fn text_of(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

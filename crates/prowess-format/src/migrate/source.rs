@@ -1,6 +1,6 @@
 //! What a file is to a migration: an OpenClaw skill, something else, or nothing that can be read.
 
-use crate::diagnostic::{Diagnostic, Rule, Severity};
+use crate::diagnostic::{Diagnostic, Rule, Severity, apply_edits};
 use crate::dialect::{self, Dialect};
 use crate::document::{Form, FrontMatter};
 use crate::read::Checked;
@@ -62,9 +62,8 @@ pub fn obstacle(checked: &Checked<'_>) -> Option<Obstacle> {
         ),
         help: found.help.clone(),
     };
-    let is_unreadable = |found: &&Diagnostic| {
-        found.severity == Severity::Error && UNREADABLE.iter().any(|rule| *rule == found.rule)
-    };
+    let is_unreadable =
+        |found: &&Diagnostic| found.severity == Severity::Error && UNREADABLE.contains(&found.rule);
     let mut found = checked.diagnostics.iter().filter(|found| found.file.is_none());
     if let Some(found) = found.find(is_unreadable) {
         return Some(at(found));
@@ -78,7 +77,7 @@ pub fn obstacle(checked: &Checked<'_>) -> Option<Obstacle> {
     if !checked.is_skill() {
         let errors = [&rules::INVALID_YAML, &rules::YAML_LIMIT, &rules::FRONT_MATTER_NOT_A_MAP];
         let mut found = checked.diagnostics.iter();
-        let cause = found.find(|found| errors.iter().any(|rule| *rule == found.rule));
+        let cause = found.find(|found| errors.contains(&found.rule));
         return Some(match cause.or(checked.diagnostics.first()) {
             Some(found) => {
                 let Obstacle { reason, help } = at(found);
@@ -94,6 +93,17 @@ pub fn obstacle(checked: &Checked<'_>) -> Option<Obstacle> {
         reason: "it has neither a description nor instructions".to_owned(),
         help: Some("write what the skill is for".to_owned()),
     })
+}
+
+/// The text with its front matter where readers look for it, if it has one that they do not recognise, and what was wrong.
+pub fn in_place(checked: &Checked<'_>) -> Option<(String, String)> {
+    if checked.document.front_matter != FrontMatter::Absent {
+        return None;
+    }
+    let mut found = checked.diagnostics.iter();
+    let found = found.find(|found| *found.rule == rules::MISPLACED_FRONT_MATTER)?;
+    let text = apply_edits(checked.document.text, &found.fix.as_ref()?.edits);
+    Some((text, found.message.clone()))
 }
 
 /// The text as instructions without front matter, if its first fence is a thematic break: prose follows and no field.

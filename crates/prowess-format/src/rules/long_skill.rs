@@ -99,8 +99,8 @@ mod tests {
             37,
         ),
         (
-            "| Option | Default | Meaning |\n|---|---|---|\n| `--depth` | 3 | How many levels of folders are listed |\n",
-            31,
+            "| Option | Default | Meaning |\n|---|---|---|\n| `depth` | 3 | How many levels of folders are listed |\n",
+            30,
         ),
     ];
 }

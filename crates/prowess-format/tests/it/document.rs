@@ -261,7 +261,7 @@ const REPAIRS: &[(&str, &str)] = &[
     ("description: `code` first", "`code` first"),
     ("description: %d desks", "%d desks"),
     ("description: \"quoted\" and more", "\"quoted\" and more"),
-    ("description: 'it's a desk'", "'it's a desk'"),
+    ("description: 'it's a desk'", "it's a desk"),
     ("description: \"never closed", "never closed"),
     ("description: Tidy: one\n  and: two", "Tidy: one and: two"),
 ];

@@ -26,7 +26,7 @@ fn serve(response: &'static str) -> u16 {
         let mut buffer = [0; 4096];
         let _ = stream.read(&mut buffer);
         let _ = stream.write_all(response.as_bytes());
-        // Kept open: only the bound or the length ends the body.
+        // Kept open: only the limit or the length ends the body.
         let _ = stream.read(&mut buffer);
     });
     port

@@ -59,7 +59,7 @@ fn whoever_looks_at_an_earlier_commit_is_told_and_shown_no_blanks() {
     assert!(matches!(erased, BaseError::Damaged { .. }), "{erased}");
     assert_eq!(found(&base), ["Another heron."]);
 
-    // A document may have such bytes of its own.
+    // A document may contain such bytes itself.
     put("A heron\0of bytes.");
     assert_eq!(found(&base), ["A heron\0of bytes."]);
 }

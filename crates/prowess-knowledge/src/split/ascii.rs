@@ -1,5 +1,5 @@
-//! Where sentences end in ASCII: the rules SB6 to SB11 of Unicode's UAX 29 on bytes. The tables for all characters take
-//! most of the time of cutting a text, and most texts need none of them.
+//! Sentence boundaries in ASCII: the rules SB6 to SB11 of Unicode's UAX 29 on bytes. The general tables take most of
+//! the time of splitting a text, and most texts don't need them.
 
 /// The ends of the sentences of a text without line breaks. The last one is the end of the text.
 pub(super) fn sentence_ends(text: &[u8]) -> Vec<usize> {
@@ -19,7 +19,7 @@ pub(super) fn sentence_ends(text: &[u8]) -> Vec<usize> {
     ends
 }
 
-/// Where the sentence ends that a full stop or the like may end.
+/// The end of a sentence after a terminator such as a full stop; `None` if the sentence continues.
 fn end_after(text: &[u8], terminator: usize) -> Option<usize> {
     let is_stop = text[terminator] == b'.';
     let next = text.get(terminator + 1);
@@ -32,20 +32,20 @@ fn end_after(text: &[u8], terminator: usize) -> Option<usize> {
     if is_stop && is_after_letter && next.is_some_and(u8::is_ascii_uppercase) {
         return None;
     }
-    // SB9 and SB10: quotes, brackets and then blanks belong to the sentence that ends.
+    // SB9 and SB10: quotes, brackets and then spaces belong to the sentence that ends.
     let skip = |from: usize, belongs: fn(u8) -> bool| {
         let rest = &text[from..];
         from + rest.iter().position(|&byte| !belongs(byte)).unwrap_or(rest.len())
     };
     let end = skip(skip(terminator + 1, is_close), is_blank);
-    // SB8: what goes on in lower case is the same sentence.
+    // SB8: the sentence continues if the next word is in lower case.
     if is_stop {
         let is_between = |byte: u8| !byte.is_ascii_alphabetic() && !is_terminator(byte);
         if text.get(skip(end, is_between)).is_some_and(u8::is_ascii_lowercase) {
             return None;
         }
     }
-    // SB8a: so is what goes on with a comma or with another full stop.
+    // SB8a: it also continues before a comma or another full stop.
     if text.get(end).is_some_and(|&byte| is_terminator(byte) || is_continuation(byte)) {
         return None;
     }

@@ -27,7 +27,7 @@ fn chunks_end_with_a_sentence_and_repeat_the_last_ones() {
         let text = &text[chunk.range.clone()];
         assert!(text.starts_with("Sentence ") && text.ends_with('.'), "{text}");
     }
-    // Three sentences of 53 bytes are under 200 of them, a fourth is not.
+    // Three sentences of 53 bytes are below the limit of 200, a fourth is above.
     let overlap = chunks[0].range.end - chunks[1].range.start;
     assert_eq!(text[chunks[1].range.start..chunks[0].range.end].matches("Sentence").count(), 3);
     assert!(overlap <= 200, "{overlap}");
@@ -83,7 +83,7 @@ proptest! {
 
 #[test]
 fn a_word_of_megabytes_is_cut_once_over() {
-    // Looking at the rest for every piece would take minutes here.
+    // Scanning the rest for every piece would take minutes here.
     let text = "a".repeat(8 << 20);
     let chunks = split(&text);
     assert_eq!(chunks.first().map(|chunk| chunk.range.start), Some(0));

@@ -35,6 +35,11 @@ pub struct SkippedSource {
 /// Finds the skills below a folder, or in that folder itself. The folder `without` is not searched: results of an earlier
 /// run may be in it.
 pub fn survey(root: &Path, without: Option<&Path>) -> Result<Survey, Problem> {
+    if root.is_file() {
+        let message = format!("`{}` is a file, not a folder of skills", crate::shown(root));
+        return Err(Problem::new("not-a-folder", ProblemKind::InvalidInput, message)
+            .advice("name the folder that has the skills below it"));
+    }
     let without = without.and_then(|path| path.canonicalize().ok());
     let real_root = root.canonicalize().map_err(|source| path_problem("list", root, &source))?;
     let mut found = Survey::default();

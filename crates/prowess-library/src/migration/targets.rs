@@ -57,7 +57,11 @@ struct Place {
 
 impl Place {
     fn plain(claim: &Claim) -> Self {
-        Self { owner: None, name: slug(&claim.name) }
+        let is_plain =
+            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        let is_safe = !claim.name.is_empty() && claim.name.bytes().all(is_plain);
+        let name = if is_safe { claim.name.clone() } else { slug(&claim.name) };
+        Self { owner: None, name }
     }
 }
 

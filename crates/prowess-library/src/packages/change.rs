@@ -272,7 +272,7 @@ impl PackageManager {
         }
     }
 
-    fn prepare_once(
+    pub(super) fn prepare_once(
         &self,
         request: &ChangeRequest,
         sources: &SkillSources<'_>,

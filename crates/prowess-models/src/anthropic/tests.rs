@@ -28,7 +28,7 @@ fn omits_unsupported_parts() {
     }
 }
 
-/// The pieces of events, or the error.
+/// The deltas of events, or the error.
 fn check(events: &[Value]) -> String {
     let mut reader = AnthropicReader::default();
     let mut progress = AnswerProgress::default();

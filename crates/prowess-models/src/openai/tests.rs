@@ -74,7 +74,7 @@ fn chooses_a_part_to_omit_after_an_error() {
             OmittedParts { .. } => "nothing",
         });
         assert_eq!(left_out, wanted, "{complaint}");
-        // What was left out already can't be left out again, so this ends.
+        // An omitted part can't be omitted again, so this ends.
         if let Some(less) = less {
             assert_eq!(less.after(complaint, request), None, "{complaint}");
         }
@@ -103,7 +103,7 @@ fn only_closed_schemas_are_strict() {
     }
 }
 
-/// The pieces of chunks, or the error.
+/// The deltas of chunks, or the error.
 fn check(deltas: &[Value]) -> String {
     let mut reader = OpenAiReader::default();
     let mut progress = AnswerProgress::default();
@@ -171,7 +171,7 @@ fn chunks_become_deltas() {
             ],
             "call c1 look {}, call c2 look [], end ToolCalls",
         ),
-        // Neither index nor number, and arguments that are an object.
+        // Neither index nor id, and arguments that are an object.
         (
             vec![named(Value::Null, "", json!({ "a": 1 })), done.clone()],
             "call call_0 look {\"a\":1}, end ToolCalls",
@@ -215,7 +215,7 @@ fn the_fast_path_only_accepts_plain_text() {
     let chunk = |delta: &str, rest: &str| {
         format!("{{\"id\":\"x\",\"choices\":[{{\"index\":0,\"delta\":{delta}{rest}}}]}}")
     };
-    // What servers send all the time, with all that they say about it.
+    // Typical chunks of servers, with all their fields.
     for delta in [
         r#"{"content":"a\"\u00e4"}"#,
         r#"{"role":"assistant","content":"a\"ä"}"#,

@@ -1,4 +1,4 @@
-//! Time is handed in by the test: it stands still until everybody waits for it.
+//! Time is controlled by the test: it advances only when every task waits for it.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -133,7 +133,7 @@ async fn data_after_the_end_is_ignored() {
 #[tokio::test(start_paused = true)]
 async fn a_key_in_the_answer_is_redacted() {
     const KEY: &str = "sk-verysecret12345";
-    /// The text of an answer that is sent in these pieces and then ends, properly or not.
+    /// The text of an answer that is sent in these pieces and then ends, with or without an error.
     async fn shown(pieces: &[&str], end: &'static str) -> String {
         let source = KeySource::Variable { name: "THE_KEY".to_owned(), is_needed: true };
         let variables = [("THE_KEY".to_owned(), KEY.to_owned())];
@@ -161,7 +161,7 @@ async fn a_key_in_the_answer_is_redacted() {
     for (pieces, end, expected) in [
         (vec!["it is ", KEY, "!"], DONE, "it is [redacted: THE_KEY]! END"),
         (cut, DONE, "[redacted: THE_KEY] END"),
-        // What only looked like the key comes after all, before the end and before an error.
+        // Text that only looked like the key is returned, before the end and before an error.
         (vec!["sk-very", "known é"], DONE, "sk-veryknown é END"),
         (vec!["sk-verys"], DONE, "sk-verys END"),
         (vec!["sk-verys"], "data: no JSON\n\n", "sk-verys ERROR"),

@@ -11,7 +11,7 @@ fn key(seconds: u64) -> ClientKey {
     }
 }
 
-/// How many clients are built for these settings, one after the other.
+/// The number of clients that are built for these settings, one after the other.
 fn built(keys: impl IntoIterator<Item = ClientKey>) -> usize {
     let mut clients = Clients(Vec::new());
     let mut built = 0;
@@ -42,7 +42,7 @@ fn different_settings_have_different_clients() {
 #[test]
 fn the_least_recently_used_client_is_dropped_first() {
     let most = MOST_CLIENTS as u64;
-    // The first is used again before there are too many, so the second one goes.
+    // The first is used again before the cache is full, so the second one is evicted.
     let keys = (0..most).chain([0, most, 0, 1]).map(key);
     assert_eq!(built(keys), MOST_CLIENTS + 2);
 }

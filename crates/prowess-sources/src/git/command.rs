@@ -1,5 +1,5 @@
-//! Runs git: with words and never through a shell (NEG-4), with bounds, and without anything that a repository could have
-//! run.
+//! Runs git with an argument list, never through a shell (NEG-4), with limits, and so that nothing in a repository is
+//! executed.
 
 use std::io::{self, BufRead as _, BufReader, Read, Write as _};
 use std::path::{Path, PathBuf};
@@ -14,12 +14,12 @@ use super::place::Place;
 use crate::web::{unreachable, unusable};
 use crate::{Progress, Prompts};
 
-/// The most that git may say on stderr before the rest is dropped.
+/// Maximum size of git's stderr; the rest is dropped.
 const MOST_SAID: usize = 64 << 10;
-/// The longest time between two looks at the clock and the disk while git runs. Most commands are done far sooner.
+/// Maximum interval between checks of the clock and the disk usage while git runs. Most commands finish far sooner.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What belongs to one repository that git is somewhere in. Left in place it would send our commands there.
+/// Variables that point git to a specific repository. If inherited, they would redirect our commands to it.
 const ELSEWHERE: [&str; 14] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_CEILING_DIRECTORIES",
@@ -37,9 +37,9 @@ const ELSEWHERE: [&str; 14] = [
     "GIT_WORK_TREE",
 ];
 
-/// Settings that count for every command. The user's own stay, because credentials and proxies are among them; what could
-/// run a program of somebody else, or change what is fetched, is turned off. There is never a checkout, so filters, hooks
-/// of checkouts and attributes have nothing to work on.
+/// Settings for every command. The user's own settings stay, because they contain credentials and proxies; those that
+/// could run a third party's program, or change what is fetched, are disabled. There is never a checkout, so filters,
+/// checkout hooks and attributes don't apply.
 const SETTINGS: [&str; 11] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -54,7 +54,7 @@ const SETTINGS: [&str; 11] = [
     "transfer.bundleURI=false",
 ];
 
-/// A temporary repository that git works in.
+/// A temporary repository for git.
 pub(super) struct Workshop<'a> {
     pub(super) folder: &'a Path,
     pub(super) place: &'a Place,
@@ -64,12 +64,12 @@ pub(super) struct Workshop<'a> {
     pub(super) progress: &'a Progress,
 }
 
-/// How a command ended that git refused.
+/// Why a git command failed.
 #[derive(Debug)]
 pub(super) enum GitError {
-    /// What git said.
+    /// Git reported an error; this is its message.
     Refused(String),
-    /// Something else than git.
+    /// A failure outside git.
     Other(SourceError),
 }
 
@@ -80,7 +80,7 @@ impl From<SourceError> for GitError {
 }
 
 impl Workshop<'_> {
-    /// Runs a command to its end and gives what it wrote.
+    /// Runs a command to completion and returns its stdout.
     pub(super) fn run(&self, words: &[&str]) -> Result<Vec<u8>, GitError> {
         let mut child = self.start(words, Stdio::null())?;
         let stdout = child.stdout.take().expect("stdout is a pipe");
@@ -90,7 +90,7 @@ impl Workshop<'_> {
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
             let read = stdout.take(most + 1).read_to_end(&mut bytes);
-            // Nobody listens any more when the time is over.
+            // The receiver is gone after a timeout.
             let _ = sender.send(read.map(|_| bytes));
         });
         let progress = self.progress.clone();
@@ -99,21 +99,18 @@ impl Workshop<'_> {
             let _ = sender.send(listen(stderr, &progress));
         });
         let status = self.wait(&mut child);
-        // Of one that was ended nothing is awaited: its children may hold the pipes.
+        // Don't wait for the output of a terminated git: its children may hold the pipes open.
         let said = if status.is_ok() { said.recv().unwrap_or_default() } else { String::new() };
         self.progress.over();
         let status = status?;
         let written = written
             .recv()
             .unwrap_or_else(|_| Ok(Vec::new()))
-            .map_err(|error| unreachable(format!("cannot read what git wrote: {error}")))?;
+            .map_err(|error| unreachable(format!("cannot read git's output: {error}")))?;
         if written.len() as u64 > most {
-            return Err(unusable(format!(
-                "`{}` has more files than can be looked at",
-                self.place.clean
-            ))
-            .advice("name the folder of the skill")
-            .into());
+            return Err(unusable(format!("`{}` has too many files", self.place.clean))
+                .advice("name the folder of the skill")
+                .into());
         }
         if !status.success() {
             return Err(GitError::Refused(self.place.cleaned(&said)));
@@ -146,7 +143,7 @@ impl Workshop<'_> {
             .stderr(Stdio::piped());
         command.spawn().map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => {
-                unusable("skills of repositories need the program `git`, which is not installed")
+                unusable("skills from repositories need `git`, which is not installed")
                     .advice("install git, or download the skill as an archive")
             }
             _ => unreachable(format!("cannot start git: {error}")),
@@ -170,7 +167,7 @@ impl Workshop<'_> {
         set("GIT_NO_LAZY_FETCH", "1");
         set("GIT_NO_REPLACE_OBJECTS", "1");
         set("GIT_OPTIONAL_LOCKS", "0");
-        // Its messages are understood by `failure.rs`.
+        // `failure.rs` matches the English messages.
         set("LC_ALL", "C");
         set("LANGUAGE", "C");
         if self.prompts == Prompts::Never {
@@ -181,7 +178,7 @@ impl Workshop<'_> {
                 .iter()
                 .any(|(name, _)| name == "SSH_ASKPASS" || name == "GIT_ASKPASS");
             if !has_helper {
-                // With this ssh asks a program instead of the terminal, and the program says no.
+                // With this, ssh asks a program instead of the terminal, and the program always fails.
                 set("SSH_ASKPASS", "false");
                 set("SSH_ASKPASS_REQUIRE", "force");
             }
@@ -189,7 +186,7 @@ impl Workshop<'_> {
         variables
     }
 
-    /// Waits until git ends, the time is over, or the disk has got too much.
+    /// Waits until git exits, the time limit expires, or the disk usage exceeds its limit.
     fn wait(&self, child: &mut Child) -> Result<ExitStatus, SourceError> {
         let deadline = Instant::now() + self.bounds.time;
         let mut pause = Duration::from_millis(1);
@@ -234,7 +231,7 @@ impl Workshop<'_> {
     }
 }
 
-/// Ends git, which then ends its helpers: it does so when it is asked to end, and not when it is killed.
+/// Terminates git with SIGTERM, so that it terminates its helpers; it can't do so when it is killed.
 fn end(child: &mut Child) {
     if let Ok(id) = i32::try_from(child.id())
         && let Some(id) = rustix::process::Pid::from_raw(id)
@@ -252,13 +249,13 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// Passes progress on, and keeps the end of what git says.
+/// Forwards progress lines and keeps the tail of git's stderr.
 fn listen(stderr: impl Read, progress: &Progress) -> String {
     let mut said: Vec<u8> = Vec::new();
     let mut line: Vec<u8> = Vec::new();
     for byte in BufReader::new(stderr).bytes() {
         let Ok(byte) = byte else { break };
-        // Progress is written over itself with carriage returns.
+        // Progress lines end in a carriage return.
         if byte == b'\r' || byte == b'\n' {
             let text = String::from_utf8_lossy(&line);
             if byte == b'\r' || text.contains("done.") {
@@ -276,7 +273,7 @@ fn listen(stderr: impl Read, progress: &Progress) -> String {
     String::from_utf8_lossy(&said).into_owned()
 }
 
-/// The bytes of all files below a folder. Files that vanish meanwhile count nothing.
+/// The size of all files below a folder. Files that vanish meanwhile count as empty.
 fn size_below(folder: &Path) -> u64 {
     let mut sum = 0;
     let mut open: Vec<PathBuf> = vec![folder.to_owned()];
@@ -300,7 +297,7 @@ pub(super) struct Objects {
 }
 
 impl Objects {
-    /// The content of a blob, or `None` when it is longer than `most`. Its length is known before its content is read.
+    /// Reads a blob; `None` if it is larger than `most`. Its size is known before its content is read.
     pub(super) fn blob(&mut self, id: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
         let wanted = self.wanted.as_mut().expect("it is taken only at the end");
         writeln!(wanted, "{id}")?;
@@ -330,7 +327,7 @@ impl Objects {
 
 impl Drop for Objects {
     fn drop(&mut self) {
-        // It ends when nobody wants anything any more.
+        // It exits when its stdin is closed.
         drop(self.wanted.take());
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -1,4 +1,4 @@
-//! What git says when it fails, in words that help.
+//! Translates git's error messages into errors with advice.
 
 use prowess_store::source::{SourceError, SourceErrorKind};
 
@@ -6,7 +6,7 @@ use super::place::Place;
 use crate::short;
 use crate::web::{not_found, unreachable, unusable};
 
-/// An error out of what git said on stderr.
+/// Creates an error from git's stderr.
 pub(super) fn of(place: &Place, said: &str) -> SourceError {
     let url = &place.clean;
     let lower = said.to_ascii_lowercase();
@@ -14,15 +14,15 @@ pub(super) fn of(place: &Place, said: &str) -> SourceError {
     if has(&["dubious ownership"]) {
         return SourceError::new(
             SourceErrorKind::Denied,
-            format!("git does not read `{url}`, because it belongs to another user"),
+            format!("git refuses to read `{url}`: it belongs to another user"),
         )
-        .advice("if you trust them: `git config --global --add safe.directory PATH`");
+        .advice("if you trust that user: `git config --global --add safe.directory PATH`");
     }
     if has(&["could not resolve host", "could not resolve hostname", "name or service not known"]) {
         return unreachable(format!("could not resolve the host of `{url}`"))
-            .advice("look at the spelling, and at the connection to the internet");
+            .advice("check the spelling and the internet connection");
     }
-    // Hosts tell nobody which private repositories there are, so both cases look alike.
+    // Hosts don't reveal which private repositories exist, so both cases look the same.
     if has(&[
         "could not read username",
         "could not read password",
@@ -38,7 +38,7 @@ pub(super) fn of(place: &Place, said: &str) -> SourceError {
             format!("there is no repository `{url}`, or git has no access to it"),
         )
         .advice(format!(
-            "look at the spelling; if it is private, `git ls-remote {url}` has to work"
+            "check the spelling; for a private repository, `git ls-remote {url}` must work"
         ));
     }
     if has(&[
@@ -47,26 +47,26 @@ pub(super) fn of(place: &Place, said: &str) -> SourceError {
         "no such remote ref",
         "remote ref does not exist",
     ]) {
-        return not_found(format!("`{url}` does not have what was asked for"))
-            .advice("look at the branch, tag or commit");
+        return not_found(format!("`{url}` does not have the requested revision"))
+            .advice("check the branch, tag or commit");
     }
     if has(&["not found", "does not exist", "does not appear to be a git repository"]) {
         return not_found(format!("there is no repository `{url}`"))
-            .advice("look at the spelling; a private one needs credentials that git knows");
+            .advice("check the spelling; a private repository needs credentials that git knows");
     }
     if has(&["transport '", "not allowed"]) {
         return unusable(format!("git may not use this transport for `{url}`"))
             .advice("use `https://` or `ssh://`");
     }
     unreachable(format!("git can't fetch `{url}`: {}", last_words(said)))
-        .advice(format!("`git ls-remote {url}` may say more"))
+        .advice(format!("`git ls-remote {url}` may show more"))
 }
 
-/// The last line that says what is wrong.
+/// The last line with a reason.
 fn last_words(said: &str) -> String {
     let mut lines = said.lines().rev().map(str::trim).filter(|line| !line.is_empty());
     let fatal = said.lines().rev().find_map(|line| line.trim().strip_prefix("fatal: "));
-    short(fatal.or_else(|| lines.next()).unwrap_or("it did not say why"))
+    short(fatal.or_else(|| lines.next()).unwrap_or("no reason given"))
 }
 
 #[cfg(test)]
@@ -100,7 +100,7 @@ mod tests {
             (
                 "fatal: detected dubious ownership in repository at '/srv/a'",
                 SourceErrorKind::Denied,
-                "git does not read `https://host.example/a`, because it belongs to another user",
+                "git refuses to read `https://host.example/a`: it belongs to another user",
             ),
         ] {
             let error = of(&place, said);

@@ -1,40 +1,40 @@
-//! Addresses of repositories: which are used, and how they are shown and recorded.
+//! Addresses of git repositories: which ones are accepted, and how they are displayed and recorded.
 
 use prowess_store::source::SourceError;
 use url::Url;
 
 use crate::web::{is_loopback, unusable};
 
-/// An address that git may be given.
+/// An address that may be passed to git.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
-    /// As the user wrote it, with everything secret.
+    /// The address as the user wrote it, including secrets.
     pub(super) address: String,
-    /// What is shown and recorded.
+    /// The address without secrets, for display and for lock files.
     pub(super) clean: String,
-    /// The transports that git may use, as `GIT_ALLOW_PROTOCOL` wants them.
+    /// The transports that git may use, in the format of `GIT_ALLOW_PROTOCOL`.
     pub(super) protocols: &'static str,
 }
 
-/// The user's settings may send `https` addresses through `ssh` (`url.….insteadOf`) and the other way round.
+/// The user's git configuration may rewrite `https` addresses to `ssh` (`url.….insteadOf`) and vice versa.
 const ENCRYPTED: &str = "https:ssh";
 
 impl Place {
-    /// Looks at an address. Nothing that git would take for an option or a program to run gets through (NEG-4), and
-    /// nothing is sent in the clear to another machine.
+    /// Parses an address. Anything that git would interpret as an option or as a program to run is rejected (NEG-4),
+    /// and so are unencrypted connections to other machines.
     pub(super) fn parse(text: &str) -> Result<Self, SourceError> {
         let refused = |why: &str| unusable(format!("`{}` {why}", super::super::short(text)));
         if text.chars().any(char::is_control) {
-            return Err(refused("holds a control character"));
+            return Err(refused("contains a control character"));
         }
         if text.starts_with('/') {
             return Ok(Self::plain(text, "file"));
         }
         let Some((scheme, _)) = text.split_once("://") else {
-            // `user@host:path`. A double colon names a program that git would run.
+            // `user@host:path`. A double colon selects a remote helper, which is a program that git would run.
             let Some((host, path)) = text.split_once(':') else {
-                return Err(refused("is no address of a repository").advice(
-                    "give `https://…`, `ssh://…`, `user@host:path`, or the whole path of a folder",
+                return Err(refused("is not a repository address").advice(
+                    "use `https://…`, `ssh://…`, `user@host:path`, or the absolute path of a folder",
                 ));
             };
             let is_host = |host: &str| {
@@ -49,11 +49,11 @@ impl Place {
                 || machine.starts_with('-')
                 || path.starts_with(':')
             {
-                return Err(refused("is no address of a repository"));
+                return Err(refused("is not a repository address"));
             }
             return Ok(Self::plain(text, ENCRYPTED));
         };
-        let url = Url::parse(text).map_err(|_| refused("is no address"))?;
+        let url = Url::parse(text).map_err(|_| refused("is not a valid URL"))?;
         let has_fit_host = url.host_str().is_some_and(|host| !host.starts_with('-'));
         match scheme {
             "file" => Ok(Self::plain(text, "file")),
@@ -61,23 +61,23 @@ impl Place {
             "http" if has_fit_host && is_loopback(&url) => Ok(Self::of(text, url, "http")),
             "git" if has_fit_host && is_loopback(&url) => Ok(Self::of(text, url, "git")),
             "http" | "git" => Err(refused("is not encrypted").advice("use `https://` or `ssh://`")),
-            _ => Err(refused("has a scheme that is not used").advice("use `https://` or `ssh://`")),
+            _ => Err(refused("has an unsupported scheme").advice("use `https://` or `ssh://`")),
         }
     }
 
-    /// The name that a skill at the root of the repository goes by when it declares none.
+    /// The default name of a skill at the root of the repository.
     pub(super) fn last_part(&self) -> &str {
         let whole = self.clean.trim_end_matches('/');
         let last = whole.rsplit(['/', ':']).next().unwrap_or(whole);
         last.strip_suffix(".git").unwrap_or(last)
     }
 
-    /// A text of git's without what is secret in the address.
+    /// Removes the secrets of this address from git's output.
     pub(super) fn cleaned(&self, text: &str) -> String {
         let mut text = text.replace(&self.address, &self.clean);
         if let Ok(url) = Url::parse(&self.address) {
             for secret in [url.password().unwrap_or_default(), url.username()] {
-                // Names such as `git` are no secret, and tokens stand in either place.
+                // Short names such as `git` aren't secret; tokens occur as user name or as password.
                 if secret.len() > 6 {
                     text = text.replace(secret, "…");
                 }
@@ -95,7 +95,7 @@ impl Place {
             url.password().is_some() || (url.scheme() != "ssh" && !url.username().is_empty());
         let clean = if has_secret {
             let _ = url.set_password(None);
-            // With ssh the name says who is asked, and is the same for everybody.
+            // With ssh the user name selects an account and is the same for everyone.
             if url.scheme() != "ssh" {
                 let _ = url.set_username("");
             }
@@ -137,16 +137,16 @@ mod tests {
     #[test]
     fn what_git_would_run_is_refused() {
         // NEG-4.
-        check("ext::sh -c id", "`ext::sh -c id` is no address of a repository");
-        check("--upload-pack=id", "`--upload-pack=id` is no address of a repository");
-        check("-oProxyCommand=id:x", "`-oProxyCommand=id:x` is no address of a repository");
-        check("git@-oProxyCommand=id:x", "`git@-oProxyCommand=id:x` is no address of a repository");
+        check("ext::sh -c id", "`ext::sh -c id` is not a repository address");
+        check("--upload-pack=id", "`--upload-pack=id` is not a repository address");
+        check("-oProxyCommand=id:x", "`-oProxyCommand=id:x` is not a repository address");
+        check("git@-oProxyCommand=id:x", "`git@-oProxyCommand=id:x` is not a repository address");
+        check("ssh://-oProxyCommand=id/x", "`ssh://-oProxyCommand=id/x` has an unsupported scheme");
+        check("fd://3", "`fd://3` has an unsupported scheme");
         check(
-            "ssh://-oProxyCommand=id/x",
-            "`ssh://-oProxyCommand=id/x` has a scheme that is not used",
+            "https://host.example/a\nb",
+            "`https://host.example/a b` contains a control character",
         );
-        check("fd://3", "`fd://3` has a scheme that is not used");
-        check("https://host.example/a\nb", "`https://host.example/a b` holds a control character");
     }
 
     #[test]

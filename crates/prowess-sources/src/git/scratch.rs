@@ -1,7 +1,7 @@
-//! Temporary repositories, of which nothing stays: not after a signal, and not for long after a crash.
+//! Temporary repositories, removed on exit and on signals, and by the next fetch after a crash.
 //!
-//! A fetch may have a gigabyte. Whoever is killed can't tidy up, so each folder is locked while somebody works in it, and
-//! the next fetch removes those whose lock is free.
+//! A fetch may take a gigabyte. A killed process can't clean up, so each folder is locked while in use, and the next
+//! fetch removes those that are not locked.
 
 use std::fs::{self, File};
 use std::io;
@@ -11,29 +11,29 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use tempfile::TempDir;
 
-/// What their names begin with.
+/// The prefix of folder names.
 const PREFIX: &str = "prowess-git-";
-/// How often a folder is made again that somebody took for left behind before it was locked.
+/// Maximum attempts to create a folder, because another process may remove it before it is locked.
 const MOST_TRIES: usize = 8;
-/// How often removing is tried while git, which was not told to end, still writes.
+/// Maximum attempts to remove a folder while a git process still writes to it.
 const MOST_REMOVALS: usize = 16;
 
-/// The temporary folders that are in use by this process.
+/// The temporary folders in use by this process.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scratches {
     used: Arc<Mutex<Vec<PathBuf>>>,
 }
 
-/// A temporary folder. It goes away with this.
+/// A temporary folder, removed on drop.
 pub(super) struct Scratch {
     folder: TempDir,
     all: Scratches,
-    /// Locked as long as it is open.
+    /// Locked while open.
     lock: File,
 }
 
 impl Scratches {
-    /// Makes a folder, and removes those that others have left in the same place.
+    /// Creates a folder, and removes unused ones of other processes in the same place.
     pub(super) fn make(&self) -> io::Result<Scratch> {
         self.make_in(&std::env::temp_dir())
     }
@@ -42,17 +42,17 @@ impl Scratches {
         sweep(place);
         for _ in 0..MOST_TRIES {
             let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(place)?;
-            // Known before anything is in it, so that a signal never finds one that it does not know.
+            // Registered while still empty, so that a signal handler always knows about it.
             self.used().push(folder.path().to_owned());
             let made = Scratch { lock: open(folder.path())?, folder, all: self.clone() };
             if take(&made.lock) && made.folder.path().is_dir() {
                 return Ok(made);
             }
         }
-        Err(io::Error::other("somebody else removes temporary folders"))
+        Err(io::Error::other("another process removes temporary folders"))
     }
 
-    /// Removes the folders that are in use, for a process that is about to end.
+    /// Removes the folders in use, for a process that is about to exit.
     pub(crate) fn remove_all(&self) {
         for folder in self.used().drain(..) {
             for _ in 0..MOST_REMOVALS {
@@ -82,12 +82,12 @@ impl Drop for Scratch {
     }
 }
 
-/// Removes folders of ours that nobody works in. What can't be removed harms nobody.
+/// Removes our folders that are not in use. Failures are ignored.
 fn sweep(place: &Path) {
     let entries = fs::read_dir(place).into_iter().flatten().flatten();
     for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX)) {
         let path = entry.path();
-        // Neither a link nor somebody else's: the folder for temporary files is everybody's.
+        // Skips links and other users' folders: the temporary folder is shared by all users.
         let Ok(lock) = open(&path) else { continue };
         if is_ours(&lock) && take(&lock) {
             let _ = fs::remove_dir_all(&path);
@@ -131,11 +131,11 @@ mod tests {
 
         let scratches = Scratches::default();
         let first = scratches.make_in(place.path()).expect("there is room");
-        assert!(!left.exists(), "what was left is gone");
+        assert!(!left.exists(), "an unused folder is removed");
         assert!(elsewhere.path().join("kept").exists(), "a link is not followed");
         let second = Scratches::default().make_in(place.path()).expect("there is room");
-        assert!(first.path().is_dir(), "what is in use stays");
-        // The two, the link, and the folder of another name.
+        assert!(first.path().is_dir(), "a folder in use stays");
+        // Two in use, the link, and the folder with another name.
         assert_eq!(below(place.path()), 4);
         drop((first, second));
         assert_eq!(below(place.path()), 2);
@@ -148,7 +148,7 @@ mod tests {
         let one = scratches.make_in(place.path()).expect("there is room");
         let other = scratches.make_in(place.path()).expect("there is room");
         fs::write(one.path().join("pack"), "").expect("it is new");
-        // As another thread does it, while both are in use.
+        // As another thread does, while both are in use.
         scratches.clone().remove_all();
         assert_eq!(below(place.path()), 0);
         drop((one, other));

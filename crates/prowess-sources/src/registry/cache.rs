@@ -1,11 +1,11 @@
-//! Indexes that were fetched before, so that what has not changed is not sent again, and what is offline is still known.
+//! Cache of registry indexes, so that unchanged ones are not sent again and offline use is possible.
 
 use std::path::{Path, PathBuf};
 
 use prowess_files::atomic::{self, WriteOptions};
 use prowess_package::digest::Sha256Digest;
 
-/// The first line of each file. Another one is a file of another version, and is not read.
+/// The first line of each file. Files of other versions are ignored.
 const HEADER: &str = "prowess registry index 1";
 
 /// A folder of indexes, which can be deleted at any time.
@@ -13,7 +13,7 @@ pub(super) struct Cache {
     folder: Option<PathBuf>,
 }
 
-/// An index and what the server calls it.
+/// A cached index and its entity tag.
 pub(super) struct Cached {
     pub(super) etag: Option<String>,
     pub(super) body: Vec<u8>,
@@ -24,7 +24,7 @@ impl Cache {
         Self { folder: folder.map(|folder| folder.join("registry-index")) }
     }
 
-    /// What is known of an address; files that can't be read count as nothing.
+    /// Returns the cached index of an address; unreadable files count as missing.
     pub(super) fn read(&self, address: &str, most: u64) -> Option<Cached> {
         let path = self.path(address)?;
         if std::fs::metadata(&path).ok()?.len() > most + 4096 {
@@ -33,7 +33,7 @@ impl Cache {
         let bytes = std::fs::read(path).ok()?;
         let mut parts = bytes.splitn(4, |byte| *byte == b'\n');
         let mut line = || parts.next().and_then(|line| std::str::from_utf8(line).ok());
-        // Two addresses never share a file, unless somebody has renamed one.
+        // Two addresses share a file only if someone renamed it.
         if line()? != HEADER || line()? != address {
             return None;
         }
@@ -41,7 +41,7 @@ impl Cache {
         Some(Cached { etag, body: parts.next()?.to_vec() })
     }
 
-    /// Keeps an index. That it can't be kept is no reason to fail.
+    /// Caches an index. A failure to write it is ignored.
     pub(super) fn write(&self, address: &str, etag: Option<&str>, body: &[u8]) {
         let Some(path) = self.path(address) else { return };
         let Some(folder) = path.parent() else { return };
@@ -49,7 +49,7 @@ impl Cache {
             std::fs::create_dir_all(folder)?;
             let etag = etag.filter(|etag| !etag.contains('\n')).unwrap_or_default();
             let head = format!("{HEADER}\n{address}\n{etag}\n");
-            // Others that read meanwhile see the old file or the new one.
+            // Atomically: concurrent readers see the old file or the new one.
             atomic::write(&path, &[head.as_bytes(), body].concat(), WriteOptions::CACHE)
         };
         let _ = write();

@@ -1,7 +1,7 @@
-//! The interface of ClawHub: newest versions only, no digests, archives made on demand.
+//! ClawHub's API: newest versions only, no digests, archives built on demand.
 //!
-//! What is downloaded is hashed here, once for the offer and again for the files; a lock therefore still says which bytes
-//! were installed, although the registry does not.
+//! Downloads are hashed here, once for the offer and again for the files, so that a lock file records the installed
+//! bytes although the registry has no digests.
 
 use prowess_package::digest::Sha256Digest;
 use prowess_package::name::SkillName;
@@ -14,7 +14,7 @@ use super::{Registry, RegistryClient, nonsense, refused, unknown};
 use crate::short;
 use prowess_registry_protocol::{IndexLine, SearchHit};
 
-/// The namespace of a bare name is its owner's handle.
+/// Resolves a bare name: its namespace is the owner's handle.
 pub(super) fn package(
     client: &RegistryClient,
     registry: &Registry,
@@ -22,11 +22,11 @@ pub(super) fn package(
 ) -> Result<Package, SourceError> {
     let value = skill(client, registry, None, name)?;
     let owner =
-        handle(&value).ok_or_else(|| nonsense(registry, "it does not say who owns the skill"))?;
+        handle(&value).ok_or_else(|| nonsense(registry, "the owner of the skill is missing"))?;
     Ok(Package::new(registry.url.as_str(), format!("{owner}/{name}")))
 }
 
-/// The newest version, which is all that the interface tells with certainty.
+/// The newest version, which is the only one that the API describes reliably.
 pub(super) fn lines(
     client: &RegistryClient,
     registry: &Registry,
@@ -36,14 +36,14 @@ pub(super) fn lines(
     let value = skill(client, registry, Some(namespace), name)?;
     let text = value["latestVersion"]["version"].as_str().unwrap_or_default();
     let version = Version::parse(text)
-        .map_err(|_| nonsense(registry, &format!("`{}` is no version", short(text))))?;
+        .map_err(|_| nonsense(registry, &format!("`{}` is not a version", short(text))))?;
     let bytes = download(client, registry, namespace, name, &version)?;
     Ok(vec![IndexLine {
         version,
         dependencies: Vec::new(),
         yanked: false,
         revoked: None,
-        // It attests nothing (GAIA §4.1).
+        // ClawHub attests no tier (GAIA §4.1).
         tier: None,
         sha256: Sha256Digest::of(&bytes),
         published: value["latestVersion"]["createdAt"]
@@ -53,7 +53,7 @@ pub(super) fn lines(
     }])
 }
 
-/// The archive of a version.
+/// Downloads the archive of a version.
 pub(super) fn download(
     client: &RegistryClient,
     registry: &Registry,
@@ -67,7 +67,7 @@ pub(super) fn download(
     client.download(registry, &["download"], &query)
 }
 
-/// What a search found.
+/// Searches ClawHub.
 pub(super) fn search(
     client: &RegistryClient,
     registry: &Registry,
@@ -79,7 +79,7 @@ pub(super) fn search(
         return Err(refused(registry, &reply));
     }
     let value: Value = serde_json::from_slice(&reply.body)
-        .map_err(|_| nonsense(registry, "its answer is no list"))?;
+        .map_err(|_| nonsense(registry, "its response is not a list"))?;
     let hit = |entry: &Value| {
         Some(SearchHit {
             namespace: entry["ownerHandle"].as_str().and_then(|owner| owner.parse().ok()),
@@ -104,13 +104,13 @@ fn skill(
     let reply = client.ask(registry, &["skills", name.as_str()], &query)?;
     match reply.status {
         200 => serde_json::from_slice(&reply.body)
-            .map_err(|_| nonsense(registry, "its answer is not JSON")),
+            .map_err(|_| nonsense(registry, "its response is not JSON")),
         404 | 410 => {
             let full =
                 namespace.map_or_else(|| name.to_string(), |owner| format!("{owner}/{name}"));
             Err(unknown(registry, &full))
         }
-        // Errors are plain text there.
+        // Errors are plain text.
         _ => Err(refused(registry, &reply)),
     }
 }

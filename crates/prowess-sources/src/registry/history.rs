@@ -1,22 +1,22 @@
-//! What a registry has said before, against what it says now: a mirror that answers with an old index hides what was taken
-//! back since, and what is newer (attack registry-C17).
+//! Detects rollback and freeze attacks: a mirror that serves an old index hides revocations and newer versions (attack
+//! registry-C17).
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use prowess_registry_protocol::{IndexHeader, RegistryIndex};
 
-/// Why an index is not believed.
+/// Why an index is rejected.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Doubt {
-    /// It is an older one than was seen before, or one that can't be told from that.
+    /// It is older than the last accepted one, or can't be proved to be newer.
     Older(String),
-    /// A version that was seen before has other bytes now (attack registry-C21).
+    /// A version that was seen before has different bytes now (attack registry-C21).
     OtherBytes(String),
-    /// Nobody has confirmed it for too long.
+    /// It has expired.
     Expired(String),
 }
 
-/// Compares an index with the last one that was believed.
+/// Compares an index with the last accepted one.
 pub(super) fn compare(before: &RegistryIndex, now: &RegistryIndex) -> Result<(), Doubt> {
     for line in &before.lines {
         let version = &line.version;
@@ -32,14 +32,14 @@ pub(super) fn compare(before: &RegistryIndex, now: &RegistryIndex) -> Result<(),
     }
     match (&before.head, &now.head) {
         (None, _) => Ok(()),
-        (Some(_), None) => Err(Doubt::Older("it has no number any more".to_owned())),
+        (Some(_), None) => Err(Doubt::Older("it no longer has a sequence number".to_owned())),
         (Some(before_head), Some(head)) => {
             let (was, is) = (before_head.sequence, head.sequence);
             if is < was {
                 Err(Doubt::Older(format!("the index went backwards ({is}, last seen {was})")))
             } else if is == was && before.lines != now.lines {
                 Err(Doubt::Older(format!(
-                    "it says something else than before under the number {is}"
+                    "its content changed, but its sequence number {is} did not"
                 )))
             } else {
                 Ok(())
@@ -48,7 +48,7 @@ pub(super) fn compare(before: &RegistryIndex, now: &RegistryIndex) -> Result<(),
     }
 }
 
-/// Whether an index that was just asked for is still meant to be believed.
+/// Checks that a fetched index has not expired.
 pub(super) fn fresh(head: Option<&IndexHeader>, now: SystemTime) -> Result<(), Doubt> {
     let Some(expires) = head.and_then(|head| head.expires) else { return Ok(()) };
     let end = UNIX_EPOCH.checked_add(Duration::from_secs(expires));
@@ -114,13 +114,17 @@ mod tests {
                 index(&six, &["1.0.0"]),
                 older("the index went backwards (6, last seen 7)"),
             ),
-            // A yank that is hidden.
+            // A hidden yank.
             (
                 index(&seven, &["1.0.0 yanked"]),
                 index(&seven, &["1.0.0"]),
-                older("it says something else than before under the number 7"),
+                older("its content changed, but its sequence number 7 did not"),
             ),
-            (index(&seven, &["1.0.0"]), index("", &["1.0.0"]), older("it has no number any more")),
+            (
+                index(&seven, &["1.0.0"]),
+                index("", &["1.0.0"]),
+                older("it no longer has a sequence number"),
+            ),
             // Attack registry-C21.
             (
                 index(&six, &["1.0.0"]),
@@ -134,7 +138,7 @@ mod tests {
 
     #[test]
     fn an_index_that_nobody_renews_is_not_believed_for_ever() {
-        // Attack registry-C17, the freeze.
+        // Attack registry-C17, freeze.
         let head = IndexHeader { sequence: 1, expires: Some(1_000_000) };
         let at = |seconds| fresh(Some(&head), UNIX_EPOCH + Duration::from_secs(seconds));
         assert_eq!(at(1_000_000), Ok(()));

@@ -1,4 +1,4 @@
-//! Many domains at once: which of them publish a skill at the oldest of the addresses.
+//! Asks many domains concurrently whether they publish a skill at `/.well-known/skills/default/skill.md`.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -10,30 +10,30 @@ use url::Url;
 use super::{DEFAULT_SKILL, WellKnown, single};
 use crate::web::{Ask, ChosenBy, is_loopback};
 
-/// How long a domain may take (skillli `.well-known`: five seconds).
+/// Time limit per domain (skillli `.well-known`: five seconds).
 pub const TRAWL_TIME: Duration = Duration::from_secs(5);
-/// How many domains are asked at the same time.
+/// Maximum number of concurrent requests.
 const AT_ONCE: usize = 16;
-/// How many domains are asked in all.
+/// Maximum number of domains.
 const MOST_DOMAINS: usize = 1_000;
 
-/// What a trawl brought up.
+/// The result of asking many domains.
 #[derive(Debug, Default)]
 pub struct Trawl {
     /// The skills, in the order of the domains.
     pub found: Vec<Trawled>,
-    /// The domains that have none or did not answer, and why, in their order.
+    /// The domains without a skill and the reasons, in their order.
     pub failed: Vec<Missed>,
-    /// How many were not asked, because there were too many.
+    /// The number of domains above the limit, which were not asked.
     pub skipped: usize,
 }
 
-/// A domain that gave no skill.
+/// A domain without a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missed {
-    /// The domain, as it was given.
+    /// The domain as given.
     pub domain: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
@@ -47,8 +47,8 @@ pub struct Trawled {
 }
 
 impl WellKnown {
-    /// Asks all domains for their default skill. What fails is kept with its reason and stops nobody: of a long list some
-    /// always do.
+    /// Asks all domains for their default skill. A failure is reported with its reason and doesn't stop the others: in
+    /// a long list some always fail.
     pub(crate) fn trawl(&self, domains: &[String], limit: Duration) -> Trawl {
         let asked = &domains[..domains.len().min(MOST_DOMAINS)];
         let next = AtomicUsize::new(0);
@@ -79,14 +79,14 @@ impl WellKnown {
     }
 
     fn default_skill(&self, domain: &str, limit: Duration) -> Result<Offer, String> {
-        let no_domain = || "this is no domain".to_owned();
+        let no_domain = || "not a valid domain".to_owned();
         let base = base_of(domain).ok_or_else(no_domain)?;
         let reply = self.web.get(&Ask {
             url: &base.join(DEFAULT_SKILL).map_err(|_| no_domain())?,
             accept: "text/markdown, text/plain, */*",
             most: MOST_MANIFEST_BYTES,
             limit,
-            // Nobody has looked at each of many domains.
+            // The user has not checked each domain of a long list.
             chosen_by: ChosenBy::List,
             etag: None,
             token: None,
@@ -94,17 +94,17 @@ impl WellKnown {
         let reply = reply.map_err(|error| error.what)?;
         match reply.status {
             200 => single(&reply, base.as_str().trim_end_matches('/'))
-                .ok_or_else(|| "what it publishes there is no skill".to_owned()),
+                .ok_or_else(|| "the published file is not a skill".to_owned()),
             404 | 410 => Err("it publishes no skill".to_owned()),
             status => Err(format!("it answered with status {status}")),
         }
     }
 }
 
-/// `host.example`, with a port or a scheme where there is one. Only this machine is asked without encryption.
+/// Parses `host.example`, optionally with a port or a scheme. Only this machine is asked without encryption.
 fn base_of(domain: &str) -> Option<Url> {
     let domain = domain.trim().trim_end_matches('/');
-    // A parser of addresses skips slashes, and would ask a host `etc` for `/etc/passwd`.
+    // The URL parser skips slashes, and would turn `/etc/passwd` into the host `etc`.
     if domain.starts_with('/') {
         return None;
     }

@@ -41,7 +41,7 @@ fn a_file_at_an_address_is_a_skill() {
     assert_snapshot!(show(&server, "/big.md"), @"Unusable: `URL/big.md` has more than 4 KiB");
     assert_snapshot!(show(&server, "/nothing.md"), @"
     NotFound: there is nothing at `URL/nothing.md`
-      hint: look at the spelling
+      hint: check the spelling
     ");
 }
 
@@ -77,7 +77,7 @@ fn nothing_is_asked_in_the_clear_or_where_nobody_pointed() {
         ("/clear", "Unusable: `http://host.example/SKILL.md` is not encrypted"),
         ("/metadata", "Unusable: `http://169.254.169.254/latest` is not encrypted"),
         ("/file", "Unusable: `file:///etc/passwd` is not encrypted"),
-        ("/loop", "Unusable: `URL/loop` points on more than 5 times"),
+        ("/loop", "Unusable: `URL/loop` redirects more than 5 times"),
     ] {
         let text = show(&server, path);
         assert!(text.starts_with(expected), "{path}: {text}");
@@ -87,7 +87,7 @@ fn nothing_is_asked_in_the_clear_or_where_nobody_pointed() {
         ("http://host.example/SKILL.md", "`http://host.example/SKILL.md` is not encrypted"),
         (
             "https://ada:secret@host.example/SKILL.md",
-            "`https://host.example/SKILL.md` holds a name or a password",
+            "`https://host.example/SKILL.md` contains a user name or a password",
         ),
     ] {
         let error = super::sources(home.path())
@@ -105,12 +105,12 @@ fn a_busy_server_is_asked_again_for_a_while() {
         (vec![busy("2"), good()], "one from", vec![2]),
         (
             vec![busy("2"), busy("3"), busy("4")],
-            "Unreachable: `HOST` is busy (status 429) and wants to be asked again in 4 seconds",
+            "Unreachable: `HOST` is busy (status 429) and asks to retry in 4 seconds",
             vec![2, 3],
         ),
         (
             vec![busy("3600")],
-            "Unreachable: `HOST` is busy (status 429) and wants to be asked again in 3600 seconds",
+            "Unreachable: `HOST` is busy (status 429) and asks to retry in 3600 seconds",
             vec![],
         ),
         (vec![busy("soon"), good()], "one from", vec![1]),

@@ -329,7 +329,7 @@ fn what_is_too_large_is_refused() {
     ");
     let short_list = GitBounds { listing_bytes: 40, ..GitBounds::USUAL };
     assert_snapshot!(show(&repository.with(|options| options.git = short_list)), @"
-    Unusable: `URL` has more files than can be looked at
+    Unusable: `URL` has too many files
       hint: name the folder of the skill
     ");
 }
@@ -345,11 +345,11 @@ fn without_git_or_network_the_error_says_so() {
         options.variables.push(("PATH".to_owned(), "/nowhere".to_owned()));
     });
     assert_snapshot!(show(no_git), @"
-    Unusable: skills of repositories need the program `git`, which is not installed
+    Unusable: skills from repositories need `git`, which is not installed
       hint: install git, or download the skill as an archive
     ");
     assert_snapshot!(show(repository.with(|options| options.offline = true)), @"
-    Unreachable: `URL` can't be asked while offline
+    Unreachable: can't fetch `URL` while offline
       hint: allow network access
     ");
 }
@@ -428,11 +428,11 @@ fn repositories_are_fetched_over_http() {
     assert_eq!(server.requests().len(), asked, "{reference}");
     assert_snapshot!(show("elsewhere/.git"), @"
     NotFound: there is no repository `URL/elsewhere/.git`
-      hint: look at the spelling; a private one needs credentials that git knows
+      hint: check the spelling; a private repository needs credentials that git knows
     ");
     assert_snapshot!(show("private/x.git"), @"
     Denied: there is no repository `URL/private/x.git`, or git has no access to it
-      hint: look at the spelling; if it is private, `git ls-remote URL/private/x.git` has to work
+      hint: check the spelling; for a private repository, `git ls-remote URL/private/x.git` must work
     ");
 }
 

@@ -83,16 +83,16 @@ fn names_and_ranges_are_found_in_a_registry() {
       SKILL.md
     ");
     assert_snapshot!(show("acme/weather@>=9.0.0"), @"
-    NotFound: no version of `acme/weather` is `>=9.0.0`
+    NotFound: no version of `acme/weather` matches `>=9.0.0`
      hint: the highest are 3.0.0-beta.1, 2.0.0, 1.2.0, 1.0.0
     ");
     assert_snapshot!(show("acme/nothing"), @"
     NotFound: URL has no skill `acme/nothing`
-     hint: look at the spelling; a private one needs a token
+     hint: check the spelling; a private skill needs a token
     ");
     assert_snapshot!(show("nothing"), @"
     NotFound: URL has no skill `nothing`
-     hint: look at the spelling; a private one needs a token
+     hint: check the spelling; a private skill needs a token
     ");
 }
 
@@ -106,8 +106,8 @@ fn a_bare_name_of_several_publishers_is_nobodys() {
     let sources = asking(home.path(), &registry);
     let text = shown(&sources, &reference("weather"), &[(registry.url(), "URL")]);
     assert_snapshot!(text, @"
-    Ambiguous: `weather` is published by several: `acme/weather`, `evil/weather`
-      hint: write the one that is meant with its namespace
+    Ambiguous: several namespaces have a skill `weather`: `acme/weather`, `evil/weather`
+      hint: add the namespace of the one you mean
     ");
 }
 
@@ -188,15 +188,15 @@ fn other_bytes_than_promised_are_refused() {
     let other = archive("weather", "1.0.0-other");
     registry.publish(Published { archive: other.clone(), ..right.clone() });
     assert!(
-        fetch()
-            .starts_with("Mismatch: `URL (acme/weather 1.0.0)` has other bytes than were promised"),
+        fetch().starts_with("Mismatch: `URL (acme/weather 1.0.0)` does not match its digest"),
         "{}",
         fetch()
     );
     // Attack registry-C21: both are swapped.
     registry.publish(Published::new("acme", "weather", "1.0.0", other));
     assert!(
-        fetch().starts_with("Mismatch: URL has other bytes for `acme/weather` 1.0.0 than before"),
+        fetch()
+            .starts_with("Mismatch: URL has different files for `acme/weather` 1.0.0 than before"),
         "{}",
         fetch()
     );
@@ -242,7 +242,7 @@ fn an_index_that_has_not_changed_is_not_sent_again() {
     let unknown = Package::new(registry.url(), "acme/other");
     let error = alone.releases(&unknown).expect_err("nothing is known");
     assert_snapshot!(told(&error).replace(registry.url(), "URL"), @"
-    Unreachable: `URL` can't be asked while offline, and nothing is known of `acme/other`
+    Unreachable: can't fetch `URL` while offline, and `acme/other` is not cached
       hint: allow network access
     ");
 }
@@ -277,7 +277,7 @@ fn an_index_of_yesterday_is_refused() {
     ");
     registry.number(7, Some(1_800_000_060));
     assert_snapshot!(look(false), @"
-    Mismatch: URL answers with an older index of `acme/weather` than before: it says something else than before under the number 7
+    Mismatch: URL answers with an older index of `acme/weather` than before: its content changed, but its sequence number 7 did not
       hint: somebody may be hiding newer versions, or that one was taken back; ask whoever runs the registry. If it was set back on purpose, delete `registry-index` in the cache folder
     ");
     // One that hides a version.
@@ -292,7 +292,7 @@ fn an_index_of_yesterday_is_refused() {
     registry.publish(published("acme", "weather", "1.1.0"));
     registry.number(8, Some(1_799_990_000));
     assert_snapshot!(look(false), @"
-    Mismatch: URL answers with an old index of `acme/weather`: it expired 2 hours ago
+    Mismatch: URL answers with an outdated index of `acme/weather`: it expired 2 hours ago
       hint: somebody may be hiding newer versions; check the clock of this machine, try again later, or use what is known without a network
     ");
     registry.number(8, Some(1_800_000_060));
@@ -301,7 +301,7 @@ fn an_index_of_yesterday_is_refused() {
     let other = published("acme", "other", "1.0.0");
     registry.publish(Published { name: "weather".to_owned(), ..other });
     registry.number(9, None);
-    assert!(look(false).contains("has other bytes for `acme/weather` 1.0.0 than before"));
+    assert!(look(false).contains("has different files for `acme/weather` 1.0.0 than before"));
 }
 
 #[test]
@@ -335,7 +335,7 @@ fn what_was_fetched_before_is_there_without_a_network() {
     assert_eq!(fetch(asking(home.path(), &registry)), "1 files");
     std::fs::remove_dir_all(&folder).expect("it is there");
     assert_snapshot!(fetch(alone()), @"
-    Unreachable: `URL/api/v1/skills/acme/weather/1.0.0/download` can't be asked while offline
+    Unreachable: can't fetch `URL/api/v1/skills/acme/weather/1.0.0/download` while offline
       hint: allow network access
     ");
     assert_eq!(fetch(asking(home.path(), &registry)), "1 files");
@@ -362,12 +362,12 @@ fn a_token_goes_to_its_own_registry_only() {
         text
     };
     assert_snapshot!(show(&[], "acme/auth"), @"
-    Denied: the registry `work` wants a token, and `WORK_TOKEN` is not set
+    Denied: the registry `work` needs a token, but `WORK_TOKEN` is not set
       hint: set `WORK_TOKEN`
     ");
     assert_snapshot!(show(&[("WORK_TOKEN", "wrong")], "acme/auth"), @"
     Denied: WORK answered with status 401: this registry wants a token
-      hint: look at the token in `WORK_TOKEN`
+      hint: check the token in `WORK_TOKEN`
     ");
     assert_snapshot!(show(&[("WORK_TOKEN", TOKEN)], "acme/auth"), @"
     auth from WORK (acme)

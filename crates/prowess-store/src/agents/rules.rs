@@ -1,86 +1,86 @@
-//! How agents choose between copies of a skill, and what their catalogues have room for, each with the place it was read at.
+//! How agents choose between copies of a skill, and the size of their catalogues, each with its source.
 
 use crate::places::Scope;
 
-/// What is known of an agent beyond its two folders.
+/// The rules of an agent.
 #[derive(Debug)]
 pub struct Rules {
     /// The agent's id.
     pub agent: &'static str,
-    /// Where it looks, the folder that wins first.
+    /// Its folders, in order of precedence.
     pub folders: &'static [Folder],
-    /// What it does with two skills of one name.
+    /// What it does with two skills of the same name.
     pub collision: Collision,
-    /// What it calls a skill.
+    /// How it names a skill.
     pub names: Names,
-    /// How many folders below such a folder a skill may lie, where that is known.
+    /// Maximum depth of a skill below such a folder, if known.
     pub depth: Option<usize>,
-    /// Whether a skill of a folder further down keeps its own name when another has it, with the folder in front.
+    /// Whether a skill of a nested project folder keeps its name with a folder prefix if another skill has it.
     pub nested_names: bool,
-    /// What its catalogue has room for.
+    /// The size limit of its catalogue.
     pub budget: Option<Budget>,
-    /// The client of `prowess check --for` that has its rules about files.
+    /// The client of `prowess check --for` with its rules about files.
     pub client: Option<&'static str>,
-    /// The rule of precedence in a sentence.
+    /// The precedence rule in a sentence.
     pub precedence: &'static str,
-    /// Where that was read.
+    /// The source of the precedence rule.
     pub source: &'static str,
 }
 
-/// A folder in which an agent looks.
+/// A skill folder of an agent.
 #[derive(Clone, Copy, Debug)]
 pub struct Folder {
-    /// Where it is, see [`crate::places::Places::locate`].
+    /// The template of its path, see [`crate::places::Places::locate`].
     pub template: &'static str,
-    /// For whom it is; `None` for folders of the machine.
+    /// Its scope; `None` for folders of the whole machine.
     pub scope: Option<Scope>,
-    /// What the agent calls it.
+    /// The agent's own term for it.
     pub title: &'static str,
-    /// Whether it looks for it in every folder between the project's root and the current one.
+    /// Whether it is searched in every folder from the project's root down to the current one.
     pub downwards: bool,
 }
 
-/// What becomes of two skills of one name.
+/// What happens to two skills of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Collision {
-    /// The first folder wins.
+    /// The one in the first folder wins.
     FirstWins,
     /// Both are offered.
     AllStay,
-    /// No source says.
+    /// Not documented.
     Unknown,
 }
 
-/// What an agent calls a skill.
+/// How an agent names a skill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Names {
-    /// The name of its folder; case, blanks and characters without width do not count.
+    /// By the name of its folder; case, spaces and zero-width characters are ignored.
     Directory,
-    /// The declared name, and the folder's where there is none.
+    /// By the declared name, or that of its folder if there is none.
     Declared,
 }
 
-/// What a catalogue has room for.
+/// The size limit of a catalogue.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
-    /// A share of the model's context, in thousandths.
+    /// The share of the model's context window, in thousandths.
     pub thousandths: u64,
-    /// The room when the context is not known.
+    /// The limit if the context window is not known.
     pub unknown_context: Room,
-    /// The most characters of one description.
+    /// Maximum number of characters of a description.
     pub description: Option<usize>,
-    /// Whether the path of the file stands in the catalogue.
+    /// Whether the catalogue contains the path of the file.
     pub lists_path: bool,
-    /// What happens to what has no room.
+    /// What happens to entries above the limit.
     pub overflow: &'static str,
 }
 
-/// Room in a catalogue.
+/// A size limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
-    /// As many characters.
+    /// A number of characters.
     Characters(u64),
-    /// The share of a context of as many tokens.
+    /// The share of a context window of this many tokens.
     OfContext(u64),
 }
 
@@ -100,12 +100,12 @@ const fn machine(template: &'static str, title: &'static str) -> Folder {
     Folder { template, scope: None, title, downwards: false }
 }
 
-/// Every agent of which more is known than its folders.
+/// The rules of all agents for which some are known.
 pub static RULES: &[&Rules] = &[&CLAUDE_CODE, &CODEX, &CURSOR, &GEMINI, &GOOSE, &OPENCLAW];
 
-/// Claude Code's documentation of skills (2026-08). Skills of plugins have a name space of their own and collide with
-/// nobody; those that come with it and those synced from claude.ai stand below all folders. A skill of a folder further
-/// down in the project is `apps/web:deploy` when there is another `deploy`.
+/// From Claude Code's documentation of skills (2026-08). Skills of plugins have a separate namespace and never collide;
+/// those that come with it and those synced from claude.ai have the lowest precedence. A skill of a nested project
+/// folder becomes `apps/web:deploy` if there is another `deploy`.
 static CLAUDE_CODE: Rules = Rules {
     agent: "claude-code",
     folders: &[
@@ -129,8 +129,8 @@ static CLAUDE_CODE: Rules = Rules {
     source: "code.claude.com/docs/en/skills (2026-08)",
 };
 
-/// openai/codex, `codex-rs/core-skills/src/loader.rs`: what lies at one path is taken once, and equal names all stay. Folders
-/// are walked 6 deep.
+/// From openai/codex, `codex-rs/core-skills/src/loader.rs`: each path is loaded once, and skills of the same name are
+/// all kept. Folders are walked 6 levels deep.
 static CODEX: Rules = Rules {
     agent: "codex",
     folders: &[
@@ -157,7 +157,7 @@ static CODEX: Rules = Rules {
     source: "openai/codex, codex-rs/core-skills/src/loader.rs",
 };
 
-/// Cursor's documentation lists the folders; which of two copies it takes is stated nowhere.
+/// From Cursor's documentation, which lists the folders but does not say which of two copies wins.
 static CURSOR: Rules = Rules {
     agent: "cursor",
     folders: &[
@@ -180,8 +180,8 @@ static CURSOR: Rules = Rules {
     source: "cursor.com/docs/skills",
 };
 
-/// google-gemini/gemini-cli, `packages/core/src/skills`: `SKILL.md` and `*/SKILL.md` are looked for; later folders override earlier ones, with a warning. Folders of
-/// a workspace count only when the user trusts it.
+/// From google-gemini/gemini-cli, `packages/core/src/skills`: it looks for `SKILL.md` and `*/SKILL.md`; later folders
+/// override earlier ones, with a warning. Folders of a workspace are only used if the user trusts it.
 static GEMINI: Rules = Rules {
     agent: "gemini-cli",
     folders: &[
@@ -200,7 +200,7 @@ static GEMINI: Rules = Rules {
     source: "google-gemini/gemini-cli, packages/core/src/skills/skillManager.ts",
 };
 
-/// block/goose, `summon.rs`: the order of the search; which of two copies is kept was not followed further.
+/// From block/goose, `summon.rs`: the search order; which of two copies is kept was not investigated.
 static GOOSE: Rules = Rules {
     agent: "goose",
     folders: &[
@@ -222,7 +222,7 @@ static GOOSE: Rules = Rules {
     source: "block/goose, summon.rs",
 };
 
-/// openclaw/openclaw, `docs/tools/skills.md` and `src/agents/skills/workspace.ts`.
+/// From openclaw/openclaw, `docs/tools/skills.md` and `src/agents/skills/workspace.ts`.
 static OPENCLAW: Rules = Rules {
     agent: "openclaw",
     folders: &[

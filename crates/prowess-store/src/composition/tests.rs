@@ -5,7 +5,7 @@ use prowess_format::manifest;
 
 use super::*;
 
-/// Holds a manifest against skills (name, version, further lines of front matter): one line per skill and finding.
+/// Compares a manifest with skills (name, version, further lines of front matter): one line per skill and diagnostic.
 fn shown(text: &str, skills: &[(&str, &str, &str)]) -> String {
     let present: BTreeMap<&str, InstalledVersion> = skills
         .iter()
@@ -80,7 +80,7 @@ fn a_pin_needs_a_version() {
     error skill-version-mismatch `bare` is installed without a version, and `==1.0.0` is asked for
     errors: true
     ");
-    // Nobody asked for a version, so none is needed.
+    // Without a range, no version is needed.
     insta::assert_snapshot!(shown("name: a\nskills: [bare]\n", &[("bare", "", "")]), @"
     bare fits
     errors: false

@@ -1,6 +1,6 @@
-//! What files said that have not changed since: one file, which can be deleted at any time.
+//! Cache of the summaries of unchanged files: one file, which can be deleted at any time.
 //!
-//! It makes listings fast and decides nothing: approvals, digests and signatures are never in it.
+//! It only speeds up listings: approvals, digests and signatures are never in it.
 
 use std::collections::HashMap;
 use std::fs::{self, File, Metadata};
@@ -16,18 +16,18 @@ use super::{Problem, Summary};
 
 /// The name of the file in the cache folder.
 pub const FILE_NAME: &str = "listing";
-/// The first word of the file. Another number is another layout.
+/// The first word of the file, with the version of the format.
 const MAGIC: &str = "prowess-listing-1";
-/// A larger file is not ours.
+/// Maximum size of the file; a larger one is ignored.
 const MOST_BYTES: u64 = 64 << 20;
-/// Files that were not looked at this time are kept, for the next project, up to this many.
+/// Maximum number of files that are kept although they were not visited this time, for other projects.
 const MOST_FILES: usize = 20_000;
-/// Clocks of file systems are coarse: two changes within this time may carry the same time.
+/// Timestamps of file systems are coarse: two changes within this time may have the same timestamp.
 #[cfg(unix)]
 const COARSE_SECONDS: u64 = 2;
 
-/// Which program this is: its version, and the size and time of its file, since a build has the version of the one
-/// before it.
+/// Identifies the running program: its version, and the size and time of its executable, because development builds
+/// share a version.
 pub fn program_stamp() -> String {
     let data = std::env::current_exe().and_then(fs::metadata);
     let built = data.ok().and_then(|data| {
@@ -37,12 +37,13 @@ pub fn program_stamp() -> String {
     format!("{}-{}", env!("CARGO_PKG_VERSION"), built.unwrap_or_default())
 }
 
-/// What tells a file from its later self: place, size and times.
+/// Identifies a version of a file: inode, size and times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Identity(String);
 
 impl Identity {
-    /// The identity of a file. One that has changed just now could change again without a trace, so it has none.
+    /// The identity of a file. A file that has just changed has none, because it could change again with the same
+    /// timestamp.
     #[cfg(unix)]
     pub(crate) fn of(data: &Metadata, now: SystemTime) -> Option<Self> {
         use std::os::unix::fs::MetadataExt as _;
@@ -62,7 +63,7 @@ impl Identity {
         })
     }
 
-    /// The identity of a file: nothing that could be relied on there.
+    /// The identity of a file, which is not reliable on this platform.
     #[cfg(not(unix))]
     pub(crate) fn of(_data: &Metadata, _now: SystemTime) -> Option<Self> {
         None
@@ -85,7 +86,7 @@ struct Entry {
 }
 
 impl Cache {
-    /// Reads the cache. Whatever is wrong with it, it is then empty.
+    /// Reads the cache. An invalid one counts as empty.
     pub(crate) fn read(folder: &Path, stamp: &str) -> Self {
         let files = read_files(&folder.join(FILE_NAME), stamp);
         Self {
@@ -96,7 +97,7 @@ impl Cache {
         }
     }
 
-    /// What is known of a file that is still the same.
+    /// The cached summary of an unchanged file.
     pub(crate) fn get(&mut self, file: &Path, identity: &Identity) -> Option<Summary> {
         let entry = self.files.get_mut(file.to_str()?)?;
         let is_same = entry.identity == identity.0;
@@ -104,7 +105,7 @@ impl Cache {
         is_same.then(|| entry.summary.clone())
     }
 
-    /// Remembers a file. One whose path is no text is read each time.
+    /// Caches a file. Paths that are not UTF-8 are not cached.
     pub(crate) fn put(&mut self, file: &Path, identity: Identity, summary: &Summary) {
         let Some(file) = file.to_str() else { return };
         let entry = Entry { identity: identity.0, summary: summary.clone(), is_used: true };
@@ -112,7 +113,7 @@ impl Cache {
         self.is_changed = true;
     }
 
-    /// Writes the cache whole, or leaves the old one.
+    /// Writes the cache atomically.
     pub(crate) fn write(mut self) {
         if !self.is_changed {
             return;
@@ -130,12 +131,12 @@ impl Cache {
             fs::create_dir_all(&self.folder)?;
             atomic::write(&self.folder.join(FILE_NAME), text.as_bytes(), WriteOptions::CACHE)
         };
-        // Without a cache everything is as right as with it, and a full disk is reported by whoever needs it.
+        // The cache is optional, and a full disk is reported by operations that need it.
         let _ = write();
     }
 }
 
-/// The first line: who wrote the file, and what must be behind it. A file that was cut or mixed does not fit.
+/// The first line: the program that wrote the file, and a hash of the rest. A truncated or mixed file doesn't match.
 fn header(stamp: &str, body: &str) -> String {
     use std::fmt::Write as _;
     let hash = Sha256::digest(body.as_bytes());
@@ -161,12 +162,24 @@ fn read_files(path: &Path, stamp: &str) -> Option<HashMap<String, Entry>> {
 }
 
 fn to_json(file: &str, entry: &Entry) -> Value {
-    let Summary { name, version, description, dialect, kind, errors, warnings } = &entry.summary;
+    let Summary { name, version, description, dialect, kind, errors, warnings, loaded_by } =
+        &entry.summary;
     let errors: Vec<Value> = errors
         .iter()
         .map(|Problem { rule, line, message, help }| json!([rule, line, message, help]))
         .collect();
-    json!([file, entry.identity, name, version, description, dialect, kind, errors, warnings])
+    json!([
+        file,
+        entry.identity,
+        name,
+        version,
+        description,
+        dialect,
+        kind,
+        errors,
+        warnings,
+        loaded_by
+    ])
 }
 
 fn from_json(row: Value) -> Option<(String, Entry)> {
@@ -184,7 +197,11 @@ fn from_json(row: Value) -> Option<(String, Entry)> {
     let Value::Array(errors) = cells.next()? else { return None };
     let errors = errors.iter().map(problem).collect::<Option<_>>()?;
     let warnings = usize::try_from(cells.next()?.as_u64()?).ok()?;
-    let summary = Summary { name, version, description, dialect, kind, errors, warnings };
+    let Value::Array(clients) = cells.next()? else { return None };
+    let clients = clients.iter().map(|client| client.as_str().map(str::to_owned));
+    let loaded_by = clients.collect::<Option<_>>()?;
+    let summary =
+        Summary { name, version, description, dialect, kind, errors, warnings, loaded_by };
     Some((file, Entry { identity, summary, is_used: false }))
 }
 

@@ -1,4 +1,4 @@
-//! Where skills are looked for, and in which order (R24).
+//! The folders that are searched for skills, in order of precedence (R24).
 
 use std::path::PathBuf;
 
@@ -8,26 +8,26 @@ use crate::places::{Places, Scope};
 /// A folder of skills.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Root {
-    /// What kind of folder it is.
+    /// The kind of folder.
     pub kind: RootKind,
-    /// Where it is.
+    /// The path.
     pub path: PathBuf,
-    /// For whom its skills are; `None` for folders of the whole machine.
+    /// Its scope; `None` for folders of the whole machine.
     pub scope: Option<Scope>,
-    /// The agents that look there.
+    /// The agents that use it.
     pub agents: Vec<&'static Agent>,
-    /// The systems other than agents that keep skills there.
+    /// The other systems that use it.
     pub systems: Vec<&'static str>,
 }
 
-/// What kind of folder it is, in the order of precedence.
+/// The kind of a folder, in order of precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RootKind {
-    /// Our own, of the project.
+    /// The project's own store.
     Project,
-    /// Our own, of the user.
+    /// The user's store.
     User,
-    /// What comes with the program.
+    /// The skills that come with the program.
     Bundled,
     /// A folder of agents.
     Agent,
@@ -36,7 +36,7 @@ pub enum RootKind {
 }
 
 impl RootKind {
-    /// The word on the wire.
+    /// The name in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             RootKind::Project => "project",
@@ -47,7 +47,7 @@ impl RootKind {
         }
     }
 
-    /// Whether skills are installed there. All other folders are only looked at (GAIX-21).
+    /// Whether skills are installed there. All other folders are read-only (GAIX-21).
     pub fn is_writable(self) -> bool {
         match self {
             RootKind::Project | RootKind::User => true,
@@ -55,8 +55,8 @@ impl RootKind {
         }
     }
 
-    /// Whether a skill there may be a link to a folder: people link skills into the folders of agents, and our own
-    /// stores hold what was unpacked and nothing else.
+    /// Whether a skill there may be a symbolic link to a folder: users link skills into the folders of agents, while
+    /// our own stores contain only unpacked files.
     pub(crate) fn follows_links(self) -> bool {
         match self {
             RootKind::Agent | RootKind::System => true,
@@ -65,8 +65,8 @@ impl RootKind {
     }
 }
 
-/// Folders of systems that are no agents of the table: GAIA §7.1, GIB "Overview", AFL §1 ("Storage Layout"), and the
-/// stores of skillrt (what its documentation says and what its code does) and skillli.
+/// Folders of systems that are not in the table of agents: GAIA §7.1, GIB "Overview", AFL §1 ("Storage Layout"), and
+/// the stores of skillrt (both the documented and the implemented one) and skillli.
 const SYSTEMS: &[(&str, &str)] = &[
     ("Agent Flow", "data/skills"),
     ("Agent Flow", "backend/data/skills"),
@@ -77,7 +77,7 @@ const SYSTEMS: &[(&str, &str)] = &[
     ("skillli", "~/.skillli/skills"),
 ];
 
-/// Every folder in which skills may be, in the order of precedence; one that several look at stands once.
+/// All folders that may contain skills, in order of precedence; a shared one is listed once.
 pub fn roots(places: &Places) -> Vec<Root> {
     let mut roots: Vec<Root> = Vec::new();
     let mut add = |kind,

@@ -1,4 +1,4 @@
-//! The walk through one root.
+//! Searches one root for skills.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _};
@@ -9,41 +9,41 @@ use prowess_format::document::MAX_FILE_BYTES;
 use super::cache::{Cache, Identity};
 use super::{DiscoverOptions, DiscoveryNote, FoundSkill, ScanCache, Summary, folder_name};
 
-/// Folders below a root, itself not counted. The client guide of the open standard advises 4 to 6, and skills of one
-/// that has deeper ones would not be seen by the others.
+/// Maximum depth below a root, not counting the root. The client guide of the open standard advises 4 to 6, and other
+/// clients would not see deeper skills.
 const MOST_DEPTH: usize = 6;
-/// Folders of one root. Codex stops at 2,000; a store of its owner may be larger.
+/// Maximum number of folders in a root. Codex stops at 2,000; a user's own store may be larger.
 const MOST_FOLDERS: usize = 20_000;
-/// Entries of one folder.
+/// Maximum number of entries in a folder.
 const MOST_ENTRIES: usize = 50_000;
-/// Never a skill, and large.
+/// A large folder that never contains skills.
 const SKIPPED: &str = "node_modules";
-/// How the main file is spelt, the usual way first (OC-7).
+/// The spellings of the main file, the preferred one first (OC-7).
 pub(crate) const SPELLINGS: &[&str] =
     &["SKILL.md", "skill.md", "Skill.md", "skills.md", "SKILLS.md"];
 
-/// What was found in one root.
+/// The skills found in one root.
 #[derive(Debug, Default)]
 pub(crate) struct Scanned {
     pub(crate) skills: Vec<FoundSkill>,
     pub(crate) notes: Vec<DiscoveryNote>,
 }
 
-/// Reads skills, each file once while it does not change.
+/// Reads skills; unchanged files are read once.
 #[derive(Debug)]
 pub(crate) struct Scanner {
     cache: Option<Cache>,
     now: std::time::SystemTime,
 }
 
-/// A folder that may hold a skill, or folders of skills.
+/// A folder that may contain a skill, or folders of skills.
 struct Folder {
-    /// As it was reached.
+    /// The path as it was reached.
     shown: PathBuf,
-    /// Without links.
+    /// The path with symbolic links resolved.
     real: PathBuf,
     depth: usize,
-    /// Behind a link there is a skill or nothing: its tree is not ours to walk, and a circle ends here.
+    /// Whether it is a symbolic link. Its subfolders are not searched, which also ends cycles.
     is_link: bool,
 }
 
@@ -56,14 +56,14 @@ impl Scanner {
         Self { cache, now: options.now }
     }
 
-    /// Keeps what was learnt. A cache that can't be written is no failure: the next run reads the files again.
+    /// Writes the cache. A failure is ignored: the next run reads the files again.
     pub(crate) fn finish(self) {
         if let Some(cache) = self.cache {
             cache.write();
         }
     }
 
-    /// The skills of a folder; `None` when there is no such folder.
+    /// The skills of a folder; `None` if it does not exist.
     pub(crate) fn scan(&mut self, root: &Path, follow_links: bool) -> Option<Scanned> {
         let mut scanned = Scanned::default();
         let real = match root.canonicalize() {
@@ -104,13 +104,13 @@ impl Scanner {
                 scanned.note(root, why);
             }
             folders += below.len();
-            // The last one in is the first one out, and the order of names is the order of the listing.
+            // A stack, so the folders are pushed in reverse order of their names.
             open.extend(below.into_iter().rev());
         }
         Some(scanned)
     }
 
-    /// The folders in a folder, sorted by name.
+    /// The subfolders of a folder, sorted by name.
     fn below(folder: &Folder, follow_links: bool, scanned: &mut Scanned) -> Vec<Folder> {
         let entries = match fs::read_dir(&folder.real) {
             Ok(entries) => entries,
@@ -158,7 +158,7 @@ impl Scanner {
         below
     }
 
-    /// The skill of a folder, where its main file is in it.
+    /// The skill of a folder, if it contains a main file.
     fn skill(&mut self, folder: &Folder, scanned: &mut Scanned) -> Option<FoundSkill> {
         let (file, data) = match main_file(&folder.real) {
             Ok(found) => found?,
@@ -210,7 +210,7 @@ impl Scanned {
     }
 }
 
-/// A main file that is a link: it may lead to another file of the skill and nowhere else (NEG-15).
+/// The summary of a main file that is a symbolic link, which may only lead to another file of the skill (NEG-15).
 fn linked(folder: &Path, file: &Path) -> Summary {
     match file.canonicalize() {
         Ok(real) if real.starts_with(folder) => read(&real),
@@ -236,9 +236,9 @@ fn read(file: &Path) -> Summary {
     }
 }
 
-/// The bytes of a file; one more than a skill may have, so that whoever reads them sees that it is too large.
+/// Reads a file up to one byte above the size limit, so that the parser can detect a file that is too large.
 pub(crate) fn read_bounded(file: &Path) -> io::Result<Vec<u8>> {
-    // Opening a pipe would wait for somebody to write into it.
+    // Opening a pipe would block.
     if !fs::metadata(file)?.is_file() {
         return Err(io::Error::other("it is not a file"));
     }
@@ -247,12 +247,12 @@ pub(crate) fn read_bounded(file: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The main file of a folder and what the system says of it, links not followed.
+/// The main file of a folder and its metadata, without following symbolic links.
 fn main_file(folder: &Path) -> io::Result<Option<(PathBuf, Metadata)>> {
     for spelling in SPELLINGS {
         let file = folder.join(spelling);
         match fs::symlink_metadata(&file) {
-            // A folder of that name holds no skill's text.
+            // A folder of that name is ignored.
             Ok(data) if data.is_dir() => {}
             Ok(data) => return Ok(Some((file, data))),
             Err(error) if is_absent(&error) => {}

@@ -1,4 +1,4 @@
-//! ClawHub's two files: what is installed in a folder, and beside each skill where it came from (OC-12).
+//! ClawHub's two files: the skills installed in a folder, and next to each skill its origin (OC-12).
 
 use std::path::Path;
 
@@ -64,7 +64,7 @@ pub(super) fn origin(mut file: Fields) -> Result<Imported, ImportProblem> {
     })
 }
 
-/// Completes the skills of a lock file by what stands beside them: the registry and the fingerprint.
+/// Adds the registry and the fingerprint from the `origin.json` files next to the skills.
 pub(super) fn add_origins(lock: &Path, imported: &mut Imported) {
     let Some(folder) = lock.parent().and_then(Path::parent) else { return };
     for skill in &mut imported.skills {
@@ -100,7 +100,7 @@ pub(super) fn add_origins(lock: &Path, imported: &mut Imported) {
     }
 }
 
-/// The file beside a skill. Its path is made of names only, whatever the lock says.
+/// The `origin.json` of a skill. Its path is built from validated names only.
 fn origin_of(folder: &Path, skill: &ImportedSkill) -> Option<Result<ImportedSkill, String>> {
     let is_name = |text: &str| {
         let is_plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.');
@@ -127,7 +127,7 @@ fn differs(one: Option<&String>, other: Option<&String>) -> bool {
     matches!((one, other), (Some(one), Some(other)) if one != other)
 }
 
-/// `@owner/slug`, or a slug from the time before there were owners.
+/// Splits `@owner/slug`; older entries are only a slug.
 fn split(name: &str) -> (Option<&str>, &str) {
     match name.strip_prefix('@').and_then(|name| name.split_once('/')) {
         Some((owner, slug)) => (Some(owner), slug),

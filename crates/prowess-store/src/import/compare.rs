@@ -1,4 +1,4 @@
-//! What another tool has written down about a skill, against what is there now.
+//! Compares the hashes that another tool recorded with the current files.
 
 use super::{HashedWhat, ImportedHash};
 use crate::source::Pinned;
@@ -6,11 +6,11 @@ use prowess_package::digest::{clawhub_fingerprint, gaia_content_digest, skills_c
 use prowess_package::tree::Tree;
 
 impl ImportedHash {
-    /// The same hash over the files that were fetched, when it is another one. Nothing when it is the same, or when it is over
-    /// something that is not here: an archive of that tool's registry, a tree of git, what was resolved.
+    /// The hash of the fetched files, if it differs from the recorded one. `None` if it is the same, or if its input is
+    /// not available: an archive of that tool's registry, a git tree, resolved dependencies.
     ///
-    /// A difference proves that something has changed, and perhaps no more than files that are left out here. No difference
-    /// proves nothing: whoever changes the files can change the lock file beside them.
+    /// A difference proves that something has changed, possibly only files that are excluded here. No difference proves
+    /// nothing: an attacker who changes the files can change the lock file too.
     pub fn difference(&self, tree: &Tree, pinned: Option<&Pinned>) -> Option<String> {
         let found = match self.over {
             HashedWhat::SkillsCli => skills_cli_hash(tree).to_string(),

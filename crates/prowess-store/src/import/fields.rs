@@ -1,10 +1,10 @@
-//! The fields of an object: taken one by one, with their place, and what nobody takes is left over.
+//! The fields of a JSON object, taken one by one; the rest is preserved.
 
 use serde_json::{Map, Value};
 
 use super::ImportProblem;
 
-/// The fields that are left of an object.
+/// The remaining fields of an object.
 pub(super) struct Fields {
     place: String,
     fields: Map<String, Value>,
@@ -29,7 +29,7 @@ impl Fields {
         }
     }
 
-    /// A problem at a field.
+    /// Creates a problem at a field.
     pub(super) fn problem(&self, key: &str, why: impl Into<String>) -> ImportProblem {
         ImportProblem { place: self.at(key), why: why.into() }
     }
@@ -39,7 +39,7 @@ impl Fields {
         format!("{}{dot}{key}", self.place)
     }
 
-    /// Takes a text; `null` and the empty one are none.
+    /// Takes a string; `null` and the empty string count as missing.
     pub(super) fn text(&mut self, key: &str) -> Result<Option<String>, ImportProblem> {
         match self.fields.shift_remove(key) {
             None | Some(Value::Null) => Ok(None),
@@ -48,12 +48,12 @@ impl Fields {
         }
     }
 
-    /// Takes a text that must be there.
+    /// Takes a required string.
     pub(super) fn required(&mut self, key: &str) -> Result<String, ImportProblem> {
         self.text(key)?.ok_or_else(|| self.problem(key, "is missing"))
     }
 
-    /// Takes a time: a text, or milliseconds since 1970.
+    /// Takes a time: a string, or milliseconds since 1970.
     pub(super) fn time(&mut self, key: &str) -> Result<Option<String>, ImportProblem> {
         match self.fields.shift_remove(key) {
             Some(Value::Number(milliseconds)) => Ok(Some(format!("{milliseconds} ms since 1970"))),
@@ -65,7 +65,7 @@ impl Fields {
         }
     }
 
-    /// Takes a yes or no; `false` when it is missing.
+    /// Takes a boolean; `false` if it is missing.
     pub(super) fn flag(&mut self, key: &str) -> Result<bool, ImportProblem> {
         match self.fields.shift_remove(key) {
             None | Some(Value::Null) => Ok(false),
@@ -76,7 +76,7 @@ impl Fields {
         }
     }
 
-    /// Takes the version of the format, which must be one of those that are known.
+    /// Takes the format version, which must be a supported one.
     pub(super) fn version(&mut self, key: &str, known: &[u64]) -> Result<(), ImportProblem> {
         let found = self.fields.shift_remove(key);
         let version = found.as_ref().and_then(Value::as_u64);
@@ -93,7 +93,7 @@ impl Fields {
         })
     }
 
-    /// Takes the skills by their names, in the order of the file. Each must be an object.
+    /// Takes the skills by name, in the order of the file. Each must be an object.
     pub(super) fn skills(&mut self) -> Result<Vec<(String, Fields)>, ImportProblem> {
         let place = self.at("skills");
         let skills = match self.fields.shift_remove("skills") {
@@ -109,7 +109,7 @@ impl Fields {
         skills.fields.into_iter().map(fields).collect()
     }
 
-    /// What nobody has taken, as JSON.
+    /// The remaining fields, as JSON.
     pub(super) fn rest(self) -> Vec<(String, String)> {
         self.fields.into_iter().map(|(key, value)| (key, value.to_string())).collect()
     }

@@ -1,11 +1,11 @@
-//! GAIA's two shapes of one file: that of its specification and that of its code today (R50).
+//! GAIA's two formats of the same file: the specified one and the implemented one (R50).
 
 use super::fields::Fields;
 use super::{
     HashedWhat, ImportProblem, Imported, ImportedHash, ImportedSkill, ImportedSource, LockKind,
 };
 
-/// GAIA §7.3.
+/// Parses the format of GAIA §7.3.
 pub(super) fn specified(mut file: Fields) -> Result<Imported, ImportProblem> {
     file.version("version", &[1])?;
     let skills = file.skills()?.into_iter().map(|(name, mut fields)| {
@@ -27,8 +27,8 @@ pub(super) fn specified(mut file: Fields) -> Result<Imported, ImportProblem> {
     Ok(Imported { kind: LockKind::Gaia, skills, extra: file.rest(), notes: Vec::new() })
 }
 
-/// amd/gaia, `src/gaia/skills/lock.py`. Tiers and signatures are claims of that machine, so they stay what they are: text
-/// for the report.
+/// Parses the format of amd/gaia, `src/gaia/skills/lock.py`. Tiers and signatures are unverified claims, so they are
+/// only kept as text for the report.
 pub(super) fn written_today(mut file: Fields) -> Result<Imported, ImportProblem> {
     file.version("schema_version", &[1])?;
     let skills = file.skills()?.into_iter().map(|(key, mut fields)| {

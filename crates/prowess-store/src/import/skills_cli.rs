@@ -14,7 +14,8 @@ pub(super) fn project(mut file: Fields) -> Result<Imported, ImportProblem> {
     )
 }
 
-/// Older versions have the same fields, as far as they go. The tool itself takes them for empty and loses what they say.
+/// Parses a user's file. Older versions have a subset of the fields. The tool itself treats them as empty and loses
+/// their content.
 pub(super) fn user(mut file: Fields) -> Result<Imported, ImportProblem> {
     file.version("version", &[1, 2, 3])?;
     read(
@@ -45,7 +46,7 @@ fn skill(
     let url = fields.text("sourceUrl")?;
     let reference = fields.text("ref")?;
     let path = fields.text("skillPath")?;
-    // A URL says more than `owner/repo`: which host.
+    // A URL is more specific than `owner/repo`: it includes the host.
     let whole = url.unwrap_or_else(|| short.clone());
     let source = match kind.as_str() {
         "github" | "gitlab" | "git" => ImportedSource::Git { repository: whole, reference, path },

@@ -1,4 +1,4 @@
-//! Installs by name and range, and lists what is installed, for programs that embed Prowess (GAIA §6.2).
+//! Installs by name and range, and lists installed skills, for programs that embed Prowess (GAIA §6.2).
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -10,25 +10,25 @@ use semver::Version;
 use super::{AppliedChanges, InstallError, InstallPlan, Installer, SkillRequirement};
 use crate::reference::{NamedReference, Reference};
 
-/// A skill that is installed, as the lock file has it.
+/// An installed skill, according to the lock file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstalledSkill {
     /// Its name.
     pub name: SkillName,
-    /// Its version; `0.0.0` when it declares none (R5).
+    /// Its version; `0.0.0` if it declares none (R5).
     pub version: Version,
-    /// The tier that counts.
+    /// Its effective tier.
     pub tier: Tier,
     /// Its folder.
     pub directory: PathBuf,
 }
 
 impl Installer<'_> {
-    /// Installs a skill of a registry, `name` or `namespace/name`, in the highest version of a range, with all that it
-    /// needs. An empty range is any version.
+    /// Installs a skill of a registry, `name` or `namespace/name`, in the highest version of a range, with its
+    /// dependencies. An empty range is any version.
     ///
-    /// `agree` is asked when somebody should look first: at dangerous permissions, or at what an update may do more. What
-    /// is refused is refused whatever it says.
+    /// `agree` is called when the user should review the installation first: dangerous permissions, or additional ones
+    /// in an update. It can't override a refusal.
     pub fn install(
         &self,
         name: &str,
@@ -55,7 +55,7 @@ impl Installer<'_> {
         self.store.apply(&plan)
     }
 
-    /// What is installed, in the order of names.
+    /// Lists the installed skills by name.
     pub fn list_installed(&self) -> Result<Vec<InstalledSkill>, InstallError> {
         let (_, lock) = self.read_lock()?;
         let skill = |(name, entry): (&SkillName, &crate::lock::LockEntry)| InstalledSkill {

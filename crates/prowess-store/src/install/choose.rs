@@ -1,4 +1,4 @@
-//! Which skills in which versions: what was named, and all that it needs.
+//! Plans an installation: the requested skills and their dependencies, each with a version.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -20,14 +20,14 @@ use crate::lock::{LockEntry, LockFile};
 use crate::reference::{DomainReference, GitReference, NamedReference, Reference};
 use crate::source::{Offer, Offers, Pinned, SourceError, SourceErrorKind};
 
-/// The source of skills whose files were handed in: folders, repositories, domains.
+/// The source of skills whose files were passed in: folders, repositories, domains.
 const GIVEN: &str = "given";
-/// The source of skills that are installed and come from no registry.
+/// The source of installed skills that don't come from a registry.
 const INSTALLED: &str = "installed";
-/// How often installed skills are asked whether they can live with the choice.
+/// Maximum number of rounds in which installed skills add requirements to the resolution.
 const MOST_ROUNDS: usize = 32;
 
-/// What an update of a skill looks at. What is from nowhere stays as it is.
+/// The requirement for updating a skill. Skills without a source are not updated.
 pub(super) fn follow(name: &SkillName, entry: &LockEntry) -> Option<SkillRequirement> {
     let reference = match entry.source.as_ref()? {
         Pinned::Folder { path } | Pinned::File { location: path, .. } if !path.contains("://") => {
@@ -58,38 +58,38 @@ pub(super) fn follow(name: &SkillName, entry: &LockEntry) -> Option<SkillRequire
     Some(SkillRequirement { reference, only, chosen, origin: "the update".to_owned() })
 }
 
-/// What a plan is made for.
+/// The goal of a plan.
 pub(super) struct PlanGoal<'a> {
-    /// What somebody wants.
+    /// The requested skills.
     pub(super) requirements: &'a [SkillRequirement],
-    /// Skills that may get other versions although nothing asks for it.
+    /// Skills whose versions may change although nothing requires it.
     pub(super) moving: &'a BTreeSet<SkillName>,
-    /// Whether skills are installed or followed.
+    /// Whether this is an installation or an update.
     pub(super) kind: Kind,
     /// What happens to a requirement that can't be fulfilled.
     pub(super) on_failure: OnFailure,
-    /// Whether a requirement for several skills is fulfilled with some of them.
+    /// Whether a requirement for several skills may be fulfilled partly.
     pub(super) missing: MissingSkills,
 }
 
-/// Whether somebody asks for skills by name, or for newer versions of what is there.
+/// Whether skills are requested by name, or newer versions of installed ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Install,
-    /// Nobody newly asks for a skill: what came along with another one still does.
+    /// No skill becomes newly requested: a dependency remains one.
     Update,
 }
 
 /// What happens to a requirement that can't be fulfilled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OnFailure {
-    /// There is no plan: all of what was named is installed, or nothing.
+    /// There is no plan: either all requested skills are installed, or none.
     Stop,
-    /// It is left out with its reason, and with all that needs it; the others know nothing of each other.
+    /// It is left out with its reason, together with its dependents; the others are independent.
     Skip,
 }
 
-/// Why there is no plan, and which requirement is to blame where that is known.
+/// Why there is no plan, and the requirement that caused it, if known.
 struct PlanFailure {
     error: InstallError,
     requirement: Option<usize>,
@@ -101,10 +101,10 @@ impl From<InstallError> for PlanFailure {
     }
 }
 
-/// The requirements that are still hoped for, by their numbers.
+/// The requirements that may still be fulfilled, by index.
 type Open = BTreeMap<usize, Vec<ResolveRequest>>;
 
-/// What a resolution comes to.
+/// The result of a resolution.
 struct PlannedSteps {
     steps: Vec<InstallStep>,
     unchanged: Vec<(SkillName, Version)>,
@@ -112,7 +112,7 @@ struct PlannedSteps {
     newer: Vec<NewerVersion>,
 }
 
-/// Finds out what would change.
+/// Plans the changes.
 pub(super) fn plan(
     installer: &Installer<'_>,
     goal: &PlanGoal<'_>,
@@ -178,20 +178,20 @@ fn notes_about(fetched: &FetchedSkill) -> Vec<String> {
     warnings.chain(fetched.notes.iter().cloned()).collect()
 }
 
-/// Whether an error is about one skill, so that others could be installed without it.
+/// Whether an error concerns one skill, so that the others could be installed without it.
 fn is_of_one_skill(error: &InstallError) -> bool {
     match error {
         InstallError::Metadata { .. }
         | InstallError::Files { .. }
         | InstallError::BadSignature { .. }
         | InstallError::Refused { .. } => true,
-        // The network and the disk are the same for all.
+        // The network and the disk affect all skills.
         InstallError::Source(error) => error.kind == SourceErrorKind::Unusable,
         _ => false,
     }
 }
 
-/// What is refused whatever anybody answers is known as soon as a skill is here.
+/// Checks a fetched skill for reasons to refuse it that no confirmation can override.
 fn usable(fetched: FetchedSkill, missing: MissingSkills) -> Result<FetchedSkill, InstallError> {
     let refusals: Vec<String> =
         fetched.metadata.grants.refusals().iter().map(ToString::to_string).collect();
@@ -224,7 +224,7 @@ fn unavailable(name: String, error: InstallError) -> UnavailableSkill {
     UnavailableSkill { name, reason, remedies }
 }
 
-/// The name of a skill without its namespace: what it is installed as.
+/// The name of a skill without its namespace, under which it is installed.
 fn short(name: &str) -> &str {
     name.rsplit_once('/').map_or(name, |(_, name)| name)
 }
@@ -234,18 +234,18 @@ struct Planner<'i, 'a> {
     lock: &'i LockFile,
     goal: &'i PlanGoal<'i>,
     given: BTreeMap<String, FetchedSkill>,
-    /// Skills that lie where others were taken from and were not asked for, each with its place.
+    /// Skills that are next to the requested ones and were not requested, each with its location.
     neighbours: BTreeMap<String, String>,
     unavailable: Vec<UnavailableSkill>,
-    /// What registries have said: they are not asked again when a requirement is left out.
+    /// Cached releases: registries are not queried again when a requirement is left out.
     releases: RefCell<BTreeMap<Package, Vec<Release>>>,
-    /// Releases whose files are here, for the same reason.
+    /// Cached files of releases, for the same reason.
     fetched: BTreeMap<(Package, Version), FetchedSkill>,
     notes: Vec<String>,
 }
 
 impl Planner<'_, '_> {
-    /// Resolves the requirements and looks at what comes of it.
+    /// Resolves the requirements and reviews the result.
     fn plan_steps(&mut self, open: &Open) -> Result<PlannedSteps, PlanFailure> {
         let mut notes = self.notes.clone();
         notes.extend(self.optional_notes());
@@ -276,7 +276,7 @@ impl Planner<'_, '_> {
             let step = self.installer.step(fetched, self.lock, needed).map_err(|error| {
                 PlanFailure { error, requirement: requirement_behind(&resolved, open, skill) }
             })?;
-            // Reinstalling heals what somebody has changed on disk, so the disk is asked too.
+            // Reinstalling repairs changed files, so the files on disk are checked too.
             if step.is_reinstall(self.lock)
                 && self.installer.store.is_unchanged(step.name(), &step.entry)
                 && !step.changes_entry(self.lock)
@@ -285,7 +285,7 @@ impl Planner<'_, '_> {
                 unchanged.push((step.name().clone(), step.entry.version.clone()));
                 continue;
             }
-            // One that is refused does not keep the others from what they want. The last one is shown as it is.
+            // A refused skill doesn't stop the others. If it is the last one, it is shown with its refusal.
             if self.goal.on_failure == OnFailure::Skip
                 && open.len() > 1
                 && let Some(error) = step.refused()
@@ -302,7 +302,8 @@ impl Planner<'_, '_> {
         Ok(PlannedSteps { steps, unchanged, notes, newer })
     }
 
-    /// The first requirement that can't be fulfilled together with those before it, for an error that is nobody's alone.
+    /// The first requirement that can't be fulfilled together with the previous ones, for an error that concerns
+    /// several.
     fn first_failure(
         &self,
         open: &Open,
@@ -340,7 +341,7 @@ impl Planner<'_, '_> {
         Ok(fetched)
     }
 
-    /// Others can't install from a path that only this machine has.
+    /// Warns about a source outside the project, from which others can't install.
     fn outside_note(&self, step: &InstallStep) -> Option<String> {
         let ground = &self.installer.store.project()?.ground;
         let source = step.entry.source.as_ref().filter(|source| ground.lies_outside(source))?;
@@ -350,7 +351,7 @@ impl Planner<'_, '_> {
         ))
     }
 
-    /// Newer versions than those that were chosen, outside of the ranges that were asked for.
+    /// Newer versions than the selected ones, outside of the requested ranges.
     fn newer(&self, resolved: &[Resolved], open: &Open) -> Vec<NewerVersion> {
         if self.goal.kind != Kind::Update {
             return Vec::new();
@@ -379,7 +380,7 @@ impl Planner<'_, '_> {
         newer
     }
 
-    /// What a requirement asks of the resolution. Files that are handed in are fetched here.
+    /// Converts a requirement to requests for the resolver. Skills from other sources than registries are fetched here.
     fn take(
         &mut self,
         requirement: &SkillRequirement,
@@ -398,7 +399,7 @@ impl Planner<'_, '_> {
         }
         let mut requests = Vec::new();
         let offers = self.offers(requirement)?;
-        // Nothing is left of a single one without it.
+        // A single requirement can't be left out.
         let is_alone = self.goal.requirements.len() == 1 && offers.len() == 1;
         let missing = if is_alone { MissingSkills::Fail } else { self.goal.missing };
         for offer in offers {
@@ -417,7 +418,7 @@ impl Planner<'_, '_> {
                 package: Package::new(GIVEN, name.as_str()),
                 range: Range::exactly(&fetched.metadata.version),
                 origin: requirement.origin.clone(),
-                // Judged when its signatures have been looked at.
+                // Decided after its signatures are verified.
                 allow_experimental: true,
             });
             self.given.insert(name, fetched);
@@ -456,7 +457,7 @@ impl Planner<'_, '_> {
         Ok(wanted)
     }
 
-    /// What needs a skill that can't be had can't be had either.
+    /// Leaves out the skills that depend on unavailable ones.
     fn leave_out_dependents(&mut self, open: &mut Open) -> Result<(), InstallError> {
         loop {
             let lacks = self.given.iter().find_map(|(name, fetched)| {
@@ -485,7 +486,7 @@ impl Planner<'_, '_> {
         }
     }
 
-    /// Skills that would be nice to have are named and never installed by themselves.
+    /// Notes about optional dependencies, which are never installed automatically.
     fn optional_notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         for fetched in self.given.values() {
@@ -498,7 +499,7 @@ impl Planner<'_, '_> {
         notes
     }
 
-    /// Resolves, and asks the installed skills that are not part of it whether they can live with the result.
+    /// Resolves, and adds the requirements of installed skills that the result would break.
     fn resolve(&self, mut requests: Vec<ResolveRequest>) -> Result<Vec<Resolved>, InstallError> {
         let locked: Vec<(Package, Version)> = self
             .lock
@@ -519,7 +520,7 @@ impl Planner<'_, '_> {
         let bystanders = self.bystanders();
         for _ in 0..MOST_ROUNDS {
             let resolution = resolve(self, &requests, &options).map_err(|error| match error {
-                // A source says best itself what it has not.
+                // The source's own error is more specific.
                 ResolveError::Index { source, .. } => InstallError::Source(source),
                 other => InstallError::Unresolved(Box::new(other)),
             })?;
@@ -553,7 +554,7 @@ impl Planner<'_, '_> {
         ))
     }
 
-    /// What installed skills need, as their own files say.
+    /// The dependencies of the installed skills, according to their files.
     fn bystanders(&self) -> Vec<(SkillName, Dependency)> {
         let mut needs = Vec::new();
         for (name, entry) in &self.lock.skills {
@@ -572,8 +573,8 @@ impl Planner<'_, '_> {
         needs
     }
 
-    /// Where a dependency comes from: what was handed in beside it, what is installed, and only then a registry. The
-    /// order does not depend on versions, so that nobody gets in by a higher one (attack registry-A9).
+    /// The source of a dependency: the skills passed in with it, then the installed ones, and only then a registry. The
+    /// order does not depend on versions, so that a higher version can't take over a name (attack registry-A9).
     fn package(&self, named: &NamedReference, owner: &str) -> Result<Package, SourceError> {
         let name = named.name.as_str();
         if named.namespace.is_none() && self.given.contains_key(name) {
@@ -597,7 +598,7 @@ impl Planner<'_, '_> {
                 kind: SourceErrorKind::NotFound,
             });
         }
-        // Not taken along by itself: what is installed is what somebody named, or what a registry attests.
+        // Not installed automatically: only requested skills and those from a registry are.
         let remedies = match self.neighbours.get(name) {
             Some(place) => vec![
                 Remedy::Advice(format!("`{place}` contains it as well")),
@@ -637,7 +638,7 @@ impl Planner<'_, '_> {
         dependencies: &[prowess_format::skill::SkillDependency],
     ) -> Result<Release, SourceError> {
         let mut release = Release::new(version.clone());
-        // How old something must be is asked of registries. What the user hands in or has was never published.
+        // The minimum age applies to registries only. Local and installed skills were never published.
         release.published = Some(0);
         for dependency in dependencies.iter().filter(|one| one.required) {
             let wrong = |problem: String| SourceError {
@@ -700,7 +701,7 @@ impl ReleaseIndex for Planner<'_, '_> {
 }
 
 impl PlanGoal<'_> {
-    /// Whether the user asks for a skill by name. An update asks for nothing new.
+    /// Whether the user requests a skill by name. An update requests nothing new.
     fn is_asked_for(&self, name: &SkillName, lock: &LockFile) -> bool {
         match self.kind {
             Kind::Install => true,
@@ -709,7 +710,7 @@ impl PlanGoal<'_> {
     }
 }
 
-/// Who needs whom.
+/// The dependency graph.
 fn graph_of(resolved: &[Resolved]) -> BTreeMap<String, Needed> {
     let mut graph: BTreeMap<String, Needed> = BTreeMap::new();
     for skill in resolved {
@@ -733,7 +734,7 @@ fn graph_of(resolved: &[Resolved]) -> BTreeMap<String, Needed> {
     graph
 }
 
-/// A requirement that leads to a skill, by itself or through what it needs.
+/// A requirement that leads to a skill, directly or through dependencies.
 fn requirement_behind(resolved: &[Resolved], open: &Open, skill: &Resolved) -> Option<usize> {
     let leads_there = |requests: &Vec<ResolveRequest>| {
         let mut reached: BTreeSet<&Package> = BTreeSet::new();
@@ -749,7 +750,7 @@ fn requirement_behind(resolved: &[Resolved], open: &Open, skill: &Resolved) -> O
     open.iter().find(|(_, requests)| leads_there(requests)).map(|(requirement, _)| *requirement)
 }
 
-/// An installed skill as a package.
+/// The package of an installed skill.
 fn package_of(name: &SkillName, entry: &LockEntry) -> Package {
     match &entry.source {
         Some(Pinned::Registry { registry, namespace, .. }) => {
@@ -772,7 +773,7 @@ fn range_of(named: &NamedReference) -> Result<Range, InstallError> {
 }
 
 impl Installer<'_> {
-    /// The release of a registry that was chosen; nothing when it is installed already.
+    /// The selected release of a registry; `None` if it is already installed.
     fn fetch_release(
         &self,
         skill: &Resolved,
@@ -826,7 +827,7 @@ impl Installer<'_> {
             });
         }
         fetched.is_explicit = is_asked_for;
-        // Who names no range changes none.
+        // Without a range in the request, the previous one is kept.
         let kept = installed.and_then(|(_, entry)| entry.requested.clone());
         fetched.requested = range.or(kept);
         Ok(Some(fetched))

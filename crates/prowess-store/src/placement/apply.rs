@@ -1,4 +1,4 @@
-//! Placing and taking away, whole or not at all.
+//! Creates and removes placements atomically.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,51 +18,51 @@ use super::{
     Source, There, digest, disk, found_in, is_copied, plan_with, reach,
 };
 
-/// The file that whoever changes placements holds a lock on.
+/// The lock file for changes of placements.
 const LOCK: &str = "placements.lock";
-/// What a copy is called before it is whole, and after it has made room. Agents skip hidden folders, and so do we.
+/// The prefix of a copy while it is incomplete, and of a replaced one. Agents skip hidden folders, and so do we.
 const STAGING: &str = ".prowess-staging-";
-/// Behind that, where two names can't be exchanged in one step. No name of a skill ends like this.
+/// The suffix of a replaced copy if names can't be exchanged atomically. No skill name ends like this.
 const ASIDE: &str = ".old";
 
-/// Whose placements are taken away.
+/// Whose placements are removed.
 #[derive(Clone, Copy, Debug)]
 pub enum PlacementOwners<'o> {
-    /// Everybody's.
+    /// Those of all agents.
     All,
-    /// Those of some agents; a folder that others share stays as it is.
+    /// Those of some agents; a folder shared with others is kept.
     Only(&'o [&'static Agent]),
 }
 
-/// What became of a placement.
+/// The result of removing a placement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemovedPlacement {
     /// The skill.
     pub skill: SkillName,
-    /// Where it was.
+    /// The path.
     pub path: PathBuf,
-    /// What became of it.
+    /// The outcome.
     pub how: RemovalOutcome,
 }
 
-/// What became of a placement.
+/// The outcome of removing a placement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RemovalOutcome {
-    /// It is gone.
+    /// It was removed.
     Removed,
-    /// Others still need it, by their ids.
+    /// Other agents still use it; their ids.
     StillNeeded(Vec<String>),
-    /// Somebody has changed it, so it stays and is theirs from now on.
+    /// It was changed, so it is kept and no longer managed.
     Changed,
-    /// It was gone already.
+    /// It did not exist any more.
     Missing,
 }
 
-/// Places a skill for the agents of a request. What is there already is left alone, so that doing it twice is doing it once.
+/// Places a skill for the agents of a request. Existing placements are kept, so the operation is idempotent.
 ///
-/// Everything is looked at before anything is changed, and what was changed is taken back when a later step fails. What
-/// is about to be made or placed is written down before it gets its name: after a crash the list may name something that
-/// is not there, which harms nobody, and never the other way round.
+/// Everything is checked before anything is changed, and changes are rolled back if a later step fails. A placement is
+/// recorded before it gets its name: after a crash the record may list something that does not exist, which is
+/// harmless, but never the reverse.
 pub fn apply(
     places: &Places,
     request: &PlacementRequest<'_>,
@@ -71,11 +71,11 @@ pub fn apply(
     outcomes.pop().unwrap_or(Ok(Vec::new()))
 }
 
-/// Places many skills as [`apply`] does it, each whole or not at all: one that fails keeps no other from its place. The
-/// answers are in the order of the requests.
+/// Places many skills like [`apply`], each atomically: a failure does not affect the others. The results are in the
+/// order of the requests.
 ///
-/// The list of what is placed is read and written a fixed number of times, however many skills there are: it holds all
-/// of them, and once for each would be quadratic.
+/// The record of placements is read and written a constant number of times: it contains all skills, so that doing it
+/// per skill would be quadratic.
 pub fn apply_all(
     places: &Places,
     requests: &[PlacementRequest<'_>],
@@ -93,12 +93,12 @@ pub fn apply_all(
     Ok(outcomes.into_values().collect())
 }
 
-/// What became of a request.
+/// The result of a request.
 type Outcome = Result<Vec<Placement>, PlacementError>;
-/// Something of each request, with the number of the request.
+/// Values with the indexes of their requests.
 type Numbered<T> = Vec<(usize, T)>;
 
-/// Places what does not meet at a path; the others are given back, and wait until they can see what was placed now.
+/// Places the requests that don't share a path; the others are returned, and have to wait for the result.
 fn apply_batch<'w>(
     places: &Places,
     scope: Scope,
@@ -154,7 +154,7 @@ fn apply_batch<'w>(
     Ok((done.collect(), deferred))
 }
 
-/// Does the tasks. One that fails is taken back at once; an error of the list is everybody's.
+/// Runs the tasks. A failed one is rolled back at once; an error of the record fails all.
 fn place_all(
     tasks: &mut [Task],
     before: &Record,
@@ -173,7 +173,7 @@ fn place_all(
     if record.folders.len() > had_folders {
         held.write(record)?;
     }
-    // One descriptor for a folder, however many skills go there: a process has only so many.
+    // One descriptor per folder, however many skills it gets: a process has a limited number.
     let mut opened: BTreeMap<PathBuf, Rc<Folder>> = BTreeMap::new();
     each(tasks, before, record, |work, _| {
         let folder = match opened.get(&work.reached.real) {
@@ -212,7 +212,7 @@ fn place_all(
         synced.insert(work.reached.real.clone());
         Ok(())
     });
-    // From here on everything is in its place, and what is left to do is tidying up.
+    // Everything is in its place; the rest is cleanup.
     each(tasks, before, record, |work, record| {
         if work.is_ours() {
             let _ = clear(work.folder(), &work.placement.skill);
@@ -220,12 +220,12 @@ fn place_all(
         record.settle(&work.placement.path);
         Ok(())
     });
-    // The list that is there names the new form and the old one, which is as good.
+    // The record lists both the new and the old form, which is safe.
     let _ = held.write(record);
     Ok(())
 }
 
-/// A step of all tasks that have not failed yet.
+/// Runs a step of all tasks that have not failed.
 fn each(
     tasks: &mut [Task],
     before: &Record,
@@ -241,16 +241,16 @@ fn each(
     }
 }
 
-/// A request on its way.
+/// A request in progress.
 struct Task {
-    /// Which of the requests.
+    /// The index of the request.
     number: usize,
     works: Vec<Work>,
     failure: Option<PlacementError>,
 }
 
 impl Task {
-    /// What can't be taken back stays in the list, so that the next call or `undo` knows it.
+    /// Rolls back. What can't be rolled back stays in the record for the next call or `undo`.
     fn take_back(&mut self, before: &Record, record: &mut Record) {
         let taken_back: Vec<io::Result<()>> =
             self.works.iter_mut().rev().map(Work::take_back).collect();
@@ -266,7 +266,7 @@ impl Task {
     }
 }
 
-/// Takes a skill out of the folders of agents. Only what is still as it was placed is removed.
+/// Removes a skill from the folders of agents, if the placement is unchanged.
 pub fn undo(
     places: &Places,
     scope: Scope,
@@ -276,7 +276,7 @@ pub fn undo(
     undo_all(places, scope, &BTreeSet::from([skill]), owners)
 }
 
-/// Takes many skills out of the folders of agents. The list is read and written once, as in [`apply_all`].
+/// Removes many skills from the folders of agents. The record is read and written once, as in [`apply_all`].
 pub fn undo_all(
     places: &Places,
     scope: Scope,
@@ -355,25 +355,25 @@ impl Held {
     }
 }
 
-/// One placement on its way.
+/// A placement in progress.
 struct Work {
     reached: AgentFolder,
-    /// Open once the way there is made.
+    /// The open folder, once it exists.
     folder: Option<Rc<Folder>>,
     source: Rc<Source>,
     placement: Placement,
     progress: Progress,
 }
 
-/// How far it has come.
+/// The state of a placement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Progress {
     Nothing,
-    /// Under another name, out of sight.
+    /// Created under a hidden name.
     Staged,
-    /// In its place, where nothing was.
+    /// In its place, which was free.
     Made,
-    /// In its place, and what was there has the other name.
+    /// In its place; the previous content has the hidden name.
     Exchanged,
 }
 
@@ -390,7 +390,7 @@ impl Work {
         staging(&self.placement.skill)
     }
 
-    /// Makes the link or the copy.
+    /// Creates the link or the copy.
     fn stage(&mut self) -> Result<(), PlacementError> {
         match self.placement.change {
             PlacementChange::Keep | PlacementChange::Theirs => return Ok(()),
@@ -427,7 +427,7 @@ impl Work {
         Ok(())
     }
 
-    /// Gives it its name.
+    /// Moves it to its place.
     fn switch(&mut self) -> io::Result<()> {
         let (folder, name, staging) =
             (self.folder(), self.placement.skill.as_str(), self.staging());
@@ -461,13 +461,13 @@ impl Work {
     }
 }
 
-/// Lets two names change places.
+/// Exchanges two names.
 fn swap(folder: &Folder, staging: &str, name: &str) -> io::Result<()> {
     match folder.exchange(staging, folder, name)? {
         Swap::Done => return Ok(()),
         Swap::Unsupported => {}
     }
-    // A moment without either, on file systems that can't do better.
+    // Both are missing for a moment, on file systems without an atomic exchange.
     let aside = format!("{staging}{ASIDE}");
     folder.rename(name, folder, &aside)?;
     if let Err(error) = folder.rename(staging, folder, name) {
@@ -482,7 +482,7 @@ fn swap(folder: &Folder, staging: &str, name: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes what is under names of ours, also from a call that was killed: whoever calls this has the lock.
+/// Removes staged files, also those of a killed process: the caller has the lock.
 fn clear(folder: &Folder, skill: &SkillName) -> io::Result<()> {
     let staging = staging(skill);
     folder.remove_tree(staging.as_bytes())?;
@@ -518,7 +518,7 @@ fn take_away(
         There::Theirs(_) => return Ok(RemovalOutcome::Changed),
         There::Ours(_) => {}
     }
-    // Out of sight in one step, so that no agent ever sees half a skill.
+    // Hidden in one step, so that no agent ever sees a partial skill.
     let staging = staging(&recorded.skill);
     let remove = || -> io::Result<()> {
         clear(folder, &recorded.skill)?;
@@ -529,7 +529,7 @@ fn take_away(
     Ok(RemovalOutcome::Removed)
 }
 
-/// Removes what a call that was killed has left under hidden names. What can't be removed harms nobody.
+/// Removes staged files that a killed process has left. Failures are ignored.
 fn sweep(ways: &[AgentFolder], skills: &[&SkillName]) {
     for folder in ways.iter().filter_map(|reached| reached.open_existing().ok().flatten()) {
         for skill in skills {
@@ -538,7 +538,7 @@ fn sweep(ways: &[AgentFolder], skills: &[&SkillName]) {
     }
 }
 
-/// Opens a folder of the list by the way of the agent whose folder it is.
+/// Opens a recorded folder through the agent that it belongs to.
 fn reach_recorded(ways: &[AgentFolder], folder: &Path) -> Result<Option<Folder>, PlacementError> {
     match ways.iter().find(|reached| reached.real == folder) {
         Some(reached) => reached.open_existing(),
@@ -546,7 +546,7 @@ fn reach_recorded(ways: &[AgentFolder], folder: &Path) -> Result<Option<Folder>,
     }
 }
 
-/// Folders that were made for placements, when nothing is in them any more.
+/// Removes folders that were created for placements, if they are empty.
 fn remove_made_folders(ways: &[AgentFolder], record: &mut Record) {
     let mut made = std::mem::take(&mut record.folders);
     made.sort();
@@ -560,7 +560,7 @@ fn remove_made_folders(ways: &[AgentFolder], record: &mut Record) {
     }
 }
 
-/// Whether it is gone. What can't be removed stays, and nothing is lost by that.
+/// Removes a folder; returns whether it is gone. Failures are ignored.
 fn remove_folder(ways: &[AgentFolder], path: &Path) -> bool {
     let reached = ways.iter().find(|reached| reached.real.starts_with(path));
     let Some(reached) = reached else { return true };

@@ -1,4 +1,4 @@
-//! The way to a folder of an agent, which must not leave what its owner has chosen (attack registry-B14).
+//! Resolves the path to an agent's folder, which must stay inside the project or the home (attack registry-B14).
 
 use std::collections::BTreeSet;
 use std::io;
@@ -11,15 +11,15 @@ use crate::places::{Location, Places, Scope};
 
 use super::{PlacementError, disk};
 
-/// A folder of an agent, free of links.
+/// A folder of an agent, free of symbolic links.
 pub(super) struct AgentFolder {
-    /// What it lies in, free of links.
+    /// The folder that it must stay in, free of symbolic links.
     pub(super) anchor: PathBuf,
-    /// The folder; it need not be there yet.
+    /// The folder; it need not exist yet.
     pub(super) real: PathBuf,
 }
 
-/// The folder of an agent.
+/// Resolves the folder of an agent.
 pub(super) fn folder_of(
     agent: &Agent,
     scope: Scope,
@@ -34,7 +34,7 @@ pub(super) fn folder_of(
     resolve(&location)
 }
 
-/// The folders of all agents, each once. One that leads out of its place is left out: nothing was put there.
+/// The folders of all agents, without duplicates. One that leads outside is omitted: nothing was placed there.
 pub(super) fn all_folders(scope: Scope, places: &Places) -> Vec<AgentFolder> {
     let templates: BTreeSet<&str> =
         agents::all().iter().filter_map(|agent| agent.folder(scope)).collect();
@@ -48,7 +48,7 @@ pub(super) fn state(scope: Scope, places: &Places) -> Result<AgentFolder, Placem
     match (scope, &places.project) {
         (Scope::Project, Some(project)) => resolve(&Location { anchor: project.clone(), path }),
         _ => {
-            // The user has chosen where data is; that folder may not be there yet.
+            // The user has configured this folder; it may not exist yet.
             std::fs::create_dir_all(&path).map_err(disk("make", &path))?;
             let real = path.canonicalize().map_err(disk("open", &path))?;
             Ok(AgentFolder { anchor: real.clone(), real })
@@ -56,7 +56,7 @@ pub(super) fn state(scope: Scope, places: &Places) -> Result<AgentFolder, Placem
     }
 }
 
-/// Follows every link on the way and looks where it ends.
+/// Resolves symbolic links and checks where the path ends.
 pub(super) fn resolve(location: &Location) -> Result<AgentFolder, PlacementError> {
     let anchor = location.anchor.canonicalize().map_err(disk("open", &location.anchor))?;
     if let Some(below) = is_all_missing(location) {
@@ -69,7 +69,7 @@ pub(super) fn resolve(location: &Location) -> Result<AgentFolder, PlacementError
     Ok(AgentFolder { anchor, real })
 }
 
-/// The way below the anchor, when not even its first part is there: most agents of the table are on no machine.
+/// The path below the anchor, if not even its first component exists: most agents of the table are not installed.
 fn is_all_missing(location: &Location) -> Option<&Path> {
     let below = location.path.strip_prefix(&location.anchor).ok()?;
     let first = location.anchor.join(below.components().next()?);
@@ -77,8 +77,8 @@ fn is_all_missing(location: &Location) -> Option<&Path> {
     (error.kind() == io::ErrorKind::NotFound).then_some(below)
 }
 
-/// A path without links, of which the last parts may be missing. A link that leads nowhere is an error: making what it
-/// leads to would be making a folder that nobody named.
+/// Resolves symbolic links in a path whose last components may be missing. A dangling link is an error: creating its
+/// target would create an unexpected folder.
 fn real(path: &Path) -> io::Result<PathBuf> {
     match path.canonicalize() {
         Ok(real) => Ok(real),
@@ -96,8 +96,8 @@ fn real(path: &Path) -> io::Result<PathBuf> {
 }
 
 impl AgentFolder {
-    /// Opens the folder part by part from its anchor, and makes what is missing. A folder that has become a link since is
-    /// an error.
+    /// Opens the folder component by component from its anchor, and creates missing ones. A folder that has become a
+    /// symbolic link is an error.
     pub(super) fn open(&self) -> Result<Folder, PlacementError> {
         let mut folder = Folder::open(&self.anchor).map_err(disk("open", &self.anchor))?;
         for part in self.parts() {
@@ -106,7 +106,7 @@ impl AgentFolder {
         Ok(folder)
     }
 
-    /// The folders that opening it would make, the outermost first.
+    /// The folders that opening it would create, the outermost first.
     pub(super) fn missing(&self) -> Result<Vec<PathBuf>, PlacementError> {
         let mut path = self.anchor.clone();
         let mut missing = Vec::new();
@@ -121,7 +121,7 @@ impl AgentFolder {
         Ok(missing)
     }
 
-    /// The same, when all of it is there.
+    /// Opens the folder; `None` if it does not exist.
     pub(super) fn open_existing(&self) -> Result<Option<Folder>, PlacementError> {
         let mut folder = Folder::open(&self.anchor).map_err(disk("open", &self.anchor))?;
         for part in self.parts() {

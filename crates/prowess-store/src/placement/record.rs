@@ -1,4 +1,4 @@
-//! What was placed: `placements.json` beside the store.
+//! The record of placements: `placements.json` next to the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
@@ -12,54 +12,54 @@ use crate::places::{Places, Scope};
 
 use super::{PlacementError, PlacementForm, disk, reach};
 
-/// The name of the list, beside the store.
+/// The name of the record.
 pub const FILE_NAME: &str = "placements.json";
-/// What it is called before it is whole.
+/// The name of the record while it is written.
 const NEW: &str = "placements.json.new";
 const VERSION: u64 = 1;
-/// A longer list was not written by us.
+/// Maximum size of the record.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// What was placed in a scope.
+/// The placements of a scope.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Record {
-    /// The folder that paths are relative to where they can be: the project or the home.
+    /// The base of relative paths: the project or the home.
     base: PathBuf,
-    /// What is at each path. Hundreds of skills are placed at once, so that finding one must not be a walk.
+    /// The placements by path. Hundreds of skills are placed at once, so lookups must be fast.
     placements: BTreeMap<PathBuf, RecordedPlacement>,
-    /// Folders that were made for placements, to be removed with the last of them.
+    /// Folders that were created for placements, to be removed with the last of them.
     pub(super) folders: Vec<PathBuf>,
 }
 
-/// One skill in one folder.
+/// A recorded placement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedPlacement {
     /// The skill.
     pub skill: SkillName,
-    /// Where it is.
+    /// The path.
     pub path: PathBuf,
-    /// As what.
+    /// The form.
     pub form: PlacementForm,
-    /// As what it was there before, while the change may not be done.
+    /// The previous form, while the change may be incomplete.
     pub(super) was: Option<PlacementForm>,
-    /// The ids of the agents for which it is there.
+    /// The ids of the agents that use it.
     pub owners: Vec<String>,
 }
 
 impl RecordedPlacement {
-    /// Everything that may be there from us.
+    /// All forms that may exist on disk.
     pub(super) fn forms(&self) -> impl Iterator<Item = &PlacementForm> {
         [Some(&self.form), self.was.as_ref()].into_iter().flatten()
     }
 }
 
-/// What was placed in a scope, as far as the list says.
+/// The recorded placements of a scope.
 pub fn placed(places: &Places, scope: Scope) -> Result<Vec<RecordedPlacement>, PlacementError> {
     Record::read(places, scope).map(|record| record.placements.into_values().collect())
 }
 
 impl Record {
-    /// Reads the list. A missing one is empty.
+    /// Reads the record. A missing one is empty.
     pub(super) fn read(places: &Places, scope: Scope) -> Result<Self, PlacementError> {
         let base = match scope {
             Scope::Project => places.project.as_ref().ok_or(PlacementError::NoProject)?,
@@ -104,7 +104,7 @@ impl Record {
         let made = value["folders"].as_array().map(Vec::as_slice).unwrap_or_default();
         for folder in made.iter().filter_map(Value::as_str) {
             let path = self.base.join(folder);
-            // Only what lies on the way to a folder of an agent: others we never make.
+            // Only parents of agents' folders: we never create others.
             let is_known = is_plain(&path) && folders.iter().any(|known| known.starts_with(&path));
             if !is_known || path == self.base {
                 return Err(format!(
@@ -124,7 +124,8 @@ impl Record {
         let text = |key: &str| row[key].as_str().ok_or_else(|| format!("`{key}` is missing"));
         let skill: SkillName = text("skill")?.parse().map_err(|error| format!("{error}"))?;
         let path = self.base.join(text("path")?);
-        // Attack registry-B13: a place is the folder of an agent and the name of the skill, and no list can make it another one.
+        // Attack registry-B13: a placement is always an agent's folder and the name of the skill, whatever the record
+        // says.
         let is_known = path.parent().is_some_and(|folder| folders.contains(folder))
             && path.file_name() == Some(skill.as_str().as_ref());
         if !is_plain(&path) || !is_known {
@@ -136,34 +137,34 @@ impl Record {
         Ok(RecordedPlacement { skill, path, form, was: form_of(row.get("was")), owners })
     }
 
-    /// Everything that was placed, sorted by path.
+    /// All placements, sorted by path.
     pub(super) fn all(&self) -> impl Iterator<Item = &RecordedPlacement> {
         self.placements.values()
     }
 
-    /// What was placed at a path.
+    /// The placement at a path.
     pub(super) fn at(&self, path: &Path) -> Option<&RecordedPlacement> {
         self.placements.get(path)
     }
 
-    /// Writes down what is at a path.
+    /// Records a placement.
     pub(super) fn put(&mut self, recorded: RecordedPlacement) {
         self.placements.insert(recorded.path.clone(), recorded);
     }
 
-    /// Forgets what is at a path.
+    /// Removes the placement at a path from the record.
     pub(super) fn forget(&mut self, path: &Path) {
         self.placements.remove(path);
     }
 
-    /// The change of what is at a path is done: nothing of earlier is there any more.
+    /// Marks the change at a path as complete: the previous form is gone.
     pub(super) fn settle(&mut self, path: &Path) {
         if let Some(recorded) = self.placements.get_mut(path) {
             recorded.was = None;
         }
     }
 
-    /// Writes the list whole: every reader sees the old one or the new one.
+    /// Writes the record atomically.
     pub(super) fn write(&self, state: &Folder) -> std::io::Result<()> {
         let shown = |path: &Path| {
             path.strip_prefix(&self.base).unwrap_or(path).to_string_lossy().into_owned()
@@ -216,7 +217,7 @@ fn add_form(row: &mut Map<String, Value>, form: &PlacementForm) {
     };
 }
 
-/// Absolute, and without `.` and `..`.
+/// Whether a path is absolute, without `.` and `..`.
 fn is_plain(path: &Path) -> bool {
     path.is_absolute()
         && path.components().all(|part| matches!(part, Component::Normal(_) | Component::RootDir))

@@ -30,7 +30,7 @@ fn templates_lead_home_into_the_project_or_where_a_variable_says() {
     check(&[], CODEX, "/home/ada", "/home/ada/.codex/skills");
     check(&[("CODEX_HOME", "/data/codex")], CODEX, "/data/codex", "/data/codex/skills");
     check(&[("CODEX_HOME", "/home/ada/c")], CODEX, "/home/ada", "/home/ada/c/skills");
-    // A relative folder would be another one in every folder, and `..` hides where a path leads.
+    // A relative path would depend on the current folder, and `..` obscures where a path leads.
     check(&[("CODEX_HOME", "codex")], CODEX, "/home/ada", "/home/ada/.codex/skills");
     check(&[("CODEX_HOME", "/home/ada/../bob")], CODEX, "/home/ada", "/home/ada/.codex/skills");
 }
@@ -55,7 +55,7 @@ fn folders_of_a_project_are_found_down_to_the_current_one() {
             "/home/ada/work/apps/web/.claude/skills"
         ]
     );
-    // Whoever names another project looks in its root alone.
+    // For another project, only its root is searched.
     let elsewhere = Places { current: PathBuf::from("/tmp"), ..places(&[]) };
     assert_eq!(elsewhere.locate_downwards("skills").len(), 1);
 }

@@ -1,4 +1,4 @@
-//! Where the skills of a folder or repository are, and what they are called.
+//! Finds the skills in a folder or repository, and their names.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,11 +7,11 @@ use prowess_format::document::Form;
 use prowess_format::text::{shorten, visible};
 use prowess_package::content::{FileRole, MANIFEST, role_of_folder};
 
-/// How many folders lie above a skill at most.
+/// Maximum depth of a skill.
 pub(crate) const MOST_DEPTH: usize = 5;
-/// A longer `SKILL.md` is none. The longest of 2,291 published ones has 128 KiB.
+/// Maximum size of a `SKILL.md`. The longest of 2,291 published ones has 128 KiB.
 pub const MOST_MANIFEST_BYTES: u64 = 1 << 20;
-/// The longest name that is shown.
+/// Maximum length of a displayed name.
 const MOST_SHOWN: usize = 80;
 
 /// A skill that was found.
@@ -19,14 +19,14 @@ const MOST_SHOWN: usize = 80;
 pub struct FoundFolder {
     /// Its folder, with `/` between its parts; empty for the root.
     pub folder: String,
-    /// What it is called.
+    /// Its name.
     pub name: String,
 }
 
-/// The folders of skills, given the paths of all files or at least of every `SKILL.md`, in the order of their paths.
+/// The folders of skills, given the paths of all files or at least of every `SKILL.md`, sorted by path.
 ///
-/// A `SKILL.md` at the root makes the whole a single skill. Otherwise each outermost folder that has one is a skill, at
-/// most five folders deep; what lies in a skill's folder belongs to it.
+/// A `SKILL.md` at the root makes the whole a single skill. Otherwise each outermost folder that contains one is a
+/// skill, at most five folders deep; everything in a skill's folder belongs to it.
 pub fn skill_folders<'a>(paths: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let mut folders: Vec<&str> = Vec::new();
     for path in paths {
@@ -43,7 +43,7 @@ pub fn skill_folders<'a>(paths: impl IntoIterator<Item = &'a str>) -> Vec<&'a st
             folders.push(folder);
         }
     }
-    // With the slash behind it a folder comes right before everything in it.
+    // With a trailing slash, a folder sorts right before its content.
     folders.sort_by(|one, other| one.bytes().chain([b'/']).cmp(other.bytes().chain([b'/'])));
     let mut outermost: Vec<&str> = Vec::new();
     for folder in folders {
@@ -57,10 +57,10 @@ pub fn skill_folders<'a>(paths: impl IntoIterator<Item = &'a str>) -> Vec<&'a st
     outermost
 }
 
-/// One skill of each name, in the order of names, and a note on each that is not taken.
+/// One skill per name, sorted by name, and a note about each duplicate.
 ///
-/// Many repositories keep copies for certain agents in hidden folders, so a skill outside of these comes first, and copies
-/// inside are not worth a note.
+/// Many repositories contain copies for specific agents in hidden folders, so a skill outside of these takes
+/// precedence, and copies inside are not reported.
 pub fn distinct(mut found: Vec<FoundFolder>) -> (Vec<FoundFolder>, Vec<String>) {
     found.sort_by_cached_key(|skill| (is_hidden(&skill.folder), skill.folder.clone()));
     let mut taken: BTreeMap<String, FoundFolder> = BTreeMap::new();
@@ -86,7 +86,7 @@ fn is_hidden(folder: &str) -> bool {
     folder.split('/').any(|part| part.starts_with('.'))
 }
 
-/// The name that a `SKILL.md` declares, fit to be shown; otherwise the folder's, or whatever the place is called.
+/// The name that a `SKILL.md` declares, shortened and escaped for display; otherwise the given one.
 pub fn declared_name(manifest: &[u8], place: &str) -> String {
     let mut text = Cow::default();
     let checked = prowess_format::read_bytes(manifest, &mut text, Form::Markdown);

@@ -1,10 +1,10 @@
-//! A streamed answer, told once and written in either dialect.
+//! A streamed answer, described once and written in either dialect.
 
 use serde_json::{Value, json};
 
 use super::http::Recorded;
 
-/// What a model says, in the pieces in which it comes.
+/// The answer of a model, in pieces.
 #[derive(Clone, Debug)]
 pub struct Answer {
     parts: Vec<Part>,
@@ -21,7 +21,7 @@ enum Part {
     Gate(String),
 }
 
-/// What comes after the last part.
+/// What follows the last part.
 #[derive(Clone, Debug, PartialEq)]
 enum End {
     Done,
@@ -31,7 +31,7 @@ enum End {
     Error(Value),
 }
 
-/// What the provider does next.
+/// The next action of the provider.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
     Bytes(Vec<u8>),
@@ -39,7 +39,7 @@ pub(super) enum Step {
     HangUp,
 }
 
-/// How a request wants to be answered.
+/// The dialect of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dialect {
     OpenAi,
@@ -59,13 +59,13 @@ impl Answer {
         Self { parts, usage: None, stop: None, end: End::Done }
     }
 
-    /// One more piece of text.
+    /// Adds a piece of text.
     #[must_use]
     pub fn then(self, text: &str) -> Self {
         self.part(Part::Text(text.to_owned()))
     }
 
-    /// A call of a tool, its arguments in fragments.
+    /// A tool call with its arguments in fragments.
     #[must_use]
     pub fn call<'f>(
         self,
@@ -80,7 +80,7 @@ impl Answer {
         })
     }
 
-    /// Bytes of the stream as they are, such as `": ping\n\n"`.
+    /// Raw bytes of the stream, such as `": ping\n\n"`.
     #[must_use]
     pub fn raw(self, text: &str) -> Self {
         self.part(Part::Raw(text.to_owned()))
@@ -92,39 +92,39 @@ impl Answer {
         self.part(Part::Gate(name.to_owned()))
     }
 
-    /// The tokens that it cost. `OpenAI`'s dialect tells them only to those who ask.
+    /// The token counts. `OpenAI`'s dialect sends them only on request.
     #[must_use]
     pub fn usage(mut self, input: u64, output: u64) -> Self {
         self.usage = Some((input, output));
         self
     }
 
-    /// Why the answer ended, in the provider's word (`length`, `max_tokens`).
+    /// The stop reason in the provider's own term (`length`, `max_tokens`).
     #[must_use]
     pub fn stop(mut self, reason: &'static str) -> Self {
         self.stop = Some(reason);
         self
     }
 
-    /// The stream ends in good order where the protocol does not allow it.
+    /// Ends the stream cleanly without the final event that the protocol requires.
     #[must_use]
     pub fn without_end(self) -> Self {
         self.end(End::Missing)
     }
 
-    /// The connection breaks after the last part.
+    /// Closes the connection abruptly after the last part.
     #[must_use]
     pub fn then_hang_up(self) -> Self {
         self.end(End::HangUp)
     }
 
-    /// Nothing more comes after the last part, until the client leaves.
+    /// Sends nothing after the last part, until the client disconnects.
     #[must_use]
     pub fn then_stall(self) -> Self {
         self.end(End::Stall)
     }
 
-    /// An error comes after the last part, as the body of an event.
+    /// Sends an error event after the last part.
     #[must_use]
     pub fn then_error(self, error: Value) -> Self {
         self.end(End::Error(error))
@@ -226,7 +226,7 @@ impl Answer {
             } }),
         )];
         steps.push(event("ping", json!({})));
-        // Pieces of text that follow each other are one block, as the real provider has it.
+        // Consecutive pieces of text are one block, as with the real provider.
         let mut index = 0;
         let mut in_text = false;
         let stop = |index: i32| event("content_block_stop", json!({ "index": index }));

@@ -1,4 +1,4 @@
-//! As much of HTTP/1.1 as a provider in a test needs.
+//! The subset of HTTP/1.1 that a test server needs.
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
@@ -6,17 +6,17 @@ use std::net::TcpStream;
 
 use serde_json::Value;
 
-/// More than any test sends.
+/// Maximum size of a request body; more than any test sends.
 const LONGEST_BODY: usize = 64 << 20;
 
-/// A request as it came.
+/// A recorded request.
 #[derive(Clone, Debug)]
 pub struct Recorded {
-    /// Such as `POST`.
+    /// The method, such as `POST`.
     pub method: String,
-    /// What was asked for, byte for byte: a path, or a whole address when the client takes us for a proxy.
+    /// The request target: a path, or a whole URL if the client uses the server as a proxy.
     pub target: String,
-    /// Names in lower case, with their values.
+    /// The headers, with names in lower case.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
@@ -32,12 +32,12 @@ impl Recorded {
         target.split('?').next().unwrap_or(target)
     }
 
-    /// A header by its name in lower case.
+    /// The value of a header by its name in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// The body as JSON; null when there is none.
+    /// The body as JSON; null if it is empty.
     pub fn json(&self) -> Value {
         if self.body.is_empty() {
             return Value::Null;
@@ -46,7 +46,7 @@ impl Recorded {
     }
 }
 
-/// Nothing comes when the client leaves before its request is complete.
+/// Reads a request; `None` if the client disconnects before it is complete.
 pub(super) fn read_request(connection: &TcpStream) -> Option<Recorded> {
     let mut reader = BufReader::new(connection);
     let mut line = || {
@@ -88,7 +88,7 @@ pub(super) fn write_head(
 }
 
 pub(super) fn write_chunk(mut connection: &TcpStream, bytes: &[u8]) -> io::Result<()> {
-    // An empty chunk would be the end.
+    // An empty chunk would end the body.
     if bytes.is_empty() {
         return Ok(());
     }

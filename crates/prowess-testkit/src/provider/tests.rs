@@ -14,13 +14,13 @@ fn ask(provider: &ScriptedProvider, path: &str, body: &str) -> TcpStream {
     connection
 }
 
-/// The data of the reply's events, or its whole text when there are none.
+/// The data of the reply's events, or its whole text if there are none.
 fn said(mut connection: TcpStream) -> String {
     let mut text = String::new();
     connection.read_to_string(&mut text).expect("the reply is UTF-8");
     let (head, body) = text.split_once("\r\n\r\n").expect("a reply has a head");
     let status = head.split(' ').nth(1).expect("a reply has a status");
-    // The sizes of chunks stand on lines of their own.
+    // Chunk sizes are on lines of their own.
     let lines =
         body.lines().filter(|line| !line.is_empty() && u32::from_str_radix(line, 16).is_err());
     format!("{status}\n{}", lines.collect::<Vec<_>>().join("\n"))

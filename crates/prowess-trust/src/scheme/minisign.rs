@@ -1,4 +1,4 @@
-//! Detached signatures by minisign, over the payload that `contents.rs` makes.
+//! Detached minisign signatures over the payload from `contents.rs`.
 
 use minisign_verify::{Error, PublicKey, Signature};
 
@@ -9,12 +9,12 @@ use crate::json::MOST_BYTES;
 use crate::material::{Material, minisign_id};
 use crate::timestamp::Timestamp;
 
-/// Checks a `.minisig` file. The untrusted comment counts for nothing; the trusted one is signed too (attack registry-C13).
+/// Verifies a `.minisig` file. The untrusted comment is ignored; the trusted one is signed too (attack registry-C13).
 pub(super) fn verify<'a>(subject: &Subject<'a>) -> Result<Proof<'a>, SignatureError> {
     let text = std::str::from_utf8(subject.bytes).ok().filter(|text| text.len() <= MOST_BYTES);
     let signature = text.and_then(|text| Signature::decode(text).ok());
     let (Some(text), Some(signature)) = (text, signature) else {
-        return Err(SignatureError::Unreadable("it is no minisign signature".to_owned()));
+        return Err(SignatureError::Unreadable("it is not a minisign signature".to_owned()));
     };
     let key_id = text.lines().nth(1).and_then(minisign_id);
     let key_id = key_id.expect("a signature that was decoded has its key's number in this line");
@@ -38,7 +38,7 @@ pub(super) fn verify<'a>(subject: &Subject<'a>) -> Result<Proof<'a>, SignatureEr
                     anchor: Some(entry),
                 });
             }
-            // The number of a key is eight bytes that anybody can choose: another key may have the same.
+            // A key ID is eight bytes that anyone can choose: another key may have the same one.
             Err(Error::UnexpectedKeyId) => {}
             Err(Error::UnexpectedAlgorithm) => outcome = Err(SignatureError::LegacyMinisign),
             Err(_) => outcome = Err(SignatureError::Mismatch),
@@ -47,7 +47,7 @@ pub(super) fn verify<'a>(subject: &Subject<'a>) -> Result<Proof<'a>, SignatureEr
     outcome
 }
 
-/// minisign writes `timestamp:1700000000` first into the trusted comment, unless told otherwise.
+/// Parses `timestamp:1700000000`, which minisign writes into the trusted comment by default.
 fn claimed_time(comment: &str) -> SignatureTime {
     let word = comment.split_whitespace().find_map(|word| word.strip_prefix("timestamp:"));
     let seconds = word.and_then(|digits| digits.parse().ok());

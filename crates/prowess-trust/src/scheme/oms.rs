@@ -1,6 +1,7 @@
 //! OpenSSF Model Signing (`skill.oms.sig`): a Sigstore bundle with an in-toto statement that lists every file.
 //!
-//! The signer is a bare key (`publicKey`), the first certificate of a chain (`x509CertificateChain`), or an identity that Sigstore has confirmed (`certificate`). Only the last needs a transparency log.
+//! The signer is a bare key (`publicKey`), the first certificate of a chain (`x509CertificateChain`), or an identity
+//! that Sigstore has confirmed (`certificate`). Only the last needs a transparency log.
 
 pub(crate) mod bundle;
 mod chain;
@@ -18,7 +19,7 @@ use crate::key::{PublicKey, SecretKey};
 use crate::material::Material;
 use crate::trust_store::TrustedKey;
 
-/// Signs a skill with a P-256 key; gives the text of `skill.oms.sig`, which `model_signing verify key` accepts too.
+/// Signs a skill with a P-256 key; returns the text of `skill.oms.sig`, which `model_signing verify key` accepts too.
 pub fn sign_oms(contents: &Contents, key: &SecretKey) -> Result<String, SignError> {
     let SecretKey::P256 { .. } = key else {
         return Err(SignError::WrongKind {
@@ -33,7 +34,8 @@ pub fn sign_oms(contents: &Contents, key: &SecretKey) -> Result<String, SignErro
     Ok(bundle::written(&key.public().oms_hint(), statement.as_bytes(), &signature))
 }
 
-/// Checks a bundle: its envelope, the signer's arithmetic, the files, and at last who the signer is. In this order wrong bytes are never mistaken for a stranger, nor a stranger for wrong bytes (attack registry-C8).
+/// Verifies a bundle: its envelope, its signature, the files, and finally the signer's identity. This order ensures
+/// that invalid bytes are never reported as an unknown signer, or vice versa (attack registry-C8).
 pub(super) fn verify<'a>(subject: &Subject<'a>) -> Result<Proof<'a>, SignatureError> {
     let bundle = Bundle::read(subject.bytes)?;
     match &bundle.signer {
@@ -43,7 +45,8 @@ pub(super) fn verify<'a>(subject: &Subject<'a>) -> Result<Proof<'a>, SignatureEr
     }
 }
 
-/// A signer whose certificate lives for minutes, with a log that says when. The statement's subject is the digest of all digests, so that these are the text it is about.
+/// Verifies a bundle with a short-lived certificate and a log that proves its time. The statement's subject is the
+/// digest of all file digests, so the file digests are the signed text.
 fn with_sigstore<'a>(subject: &Subject<'a>, bundle: &Bundle) -> Result<Proof<'a>, SignatureError> {
     let manifest = statement::read(&bundle.payload)?;
     let digests = manifest.digests.concat();
@@ -66,7 +69,7 @@ fn with_key<'a>(
         Material::Key(key @ (PublicKey::P256(_) | PublicKey::P384(_))) => Some((entry, key)),
         _ => None,
     });
-    // Bundles of old versions name no key.
+    // Bundles of old versions contain no key identifier.
     let candidates: Vec<(&'a TrustedKey, &PublicKey)> =
         known.filter(|(_, key)| hint.is_none_or(|hint| hint == key.oms_hint())).collect();
     if candidates.is_empty() {
@@ -99,7 +102,7 @@ fn with_chain<'a>(
         _ => None,
     });
     let (entry, root) = chain::verify(&signer, certificates, roots, subject.at)?;
-    // A signer's key may change with each certificate; who they are, and for whom, stays.
+    // A signer's key may change with each certificate; subject and issuer stay the same.
     let mut hash = Sha256::new();
     hash.update(root);
     hash.update(&signer.raw_subject);
@@ -127,7 +130,7 @@ fn covered(subject: &Subject<'_>, bundle: &Bundle) -> Result<Vec<String>, Signat
 }
 
 impl Bundle {
-    /// Each curve goes with the hash of its size, as OpenSSF Model Signing has it.
+    /// Each curve is used with the hash of its size, as OpenSSF Model Signing requires.
     fn is_signed_by(&self, key: &PublicKey) -> bool {
         let text = bundle::signed_text(&self.payload);
         let verified = match key {
@@ -141,7 +144,7 @@ impl Bundle {
     }
 }
 
-/// A field that has to say one thing.
+/// Checks that a field has the expected value.
 fn expect(
     what: &'static str,
     found: Option<&str>,

@@ -1,6 +1,7 @@
-//! Detached OpenPGP signatures (GAIA §4.2, "GPG"), over the payload that `contents.rs` makes.
+//! Detached OpenPGP signatures (GAIA §4.2, "GPG") over the payload from `contents.rs`.
 //!
-//! The crate below does arithmetic and reads packets. What counts is decided here: which hashes, whether a key had expired or was revoked, and whether a subkey belongs to its primary key.
+//! The `pgp` crate parses packets and verifies signatures. The policy is implemented here: accepted hashes, expiry,
+//! revocation, and the binding of subkeys to their primary key.
 
 use pgp::composed::{Deserializable as _, DetachedSignature, SignedPublicKey, SignedPublicSubKey};
 use pgp::crypto::hash::HashAlgorithm;
@@ -17,15 +18,15 @@ use crate::material::Material;
 use crate::timestamp::Timestamp;
 use crate::trust_store::TrustedKey;
 
-/// Clocks differ; a signature may be this much younger than our present.
+/// Maximum time by which a signature may lie in the future, because clocks differ.
 const CLOCK_SKEW_SECONDS: i64 = 86_400;
 
-/// RSA keys that are smaller can be broken by those who can pay for it.
+/// Minimum size of RSA keys; smaller ones can be broken with enough resources.
 const LEAST_RSA_BYTES: usize = 256;
 
-/// The certificate in a file of `gpg --export`, armored; exactly one.
+/// Parses an armored file of `gpg --export` with exactly one certificate.
 pub(crate) fn read_certificate(text: &str) -> Option<SignedPublicKey> {
-    // The reader stops after the first block; a second would be dropped without a word.
+    // The parser stops after the first block and would ignore a second one silently.
     if text.len() > MOST_BYTES || text.matches("-----BEGIN PGP").count() != 1 {
         return None;
     }
@@ -36,12 +37,12 @@ pub(crate) fn read_certificate(text: &str) -> Option<SignedPublicKey> {
     }
 }
 
-/// The fingerprint as gpg takes it, in small digits.
+/// The fingerprint in lowercase, as gpg accepts it.
 pub(crate) fn fingerprint(certificate: &SignedPublicKey) -> String {
     certificate.primary_key.fingerprint().to_string()
 }
 
-/// Checks an armored or binary detached signature.
+/// Verifies an armored or binary detached signature.
 pub(super) fn verify<'a>(subject: &Subject<'a>) -> Result<Proof<'a>, SignatureError> {
     let signature = read_signature(subject.bytes)?;
     let contents = subject.contents;
@@ -65,7 +66,7 @@ pub(super) fn verify<'a>(subject: &Subject<'a>) -> Result<Proof<'a>, SignatureEr
 
     let made = signature.created().map(|created| i64::from(created.as_secs()));
     let Some(made) = made.map(Timestamp::from_unix) else {
-        return Err(SignatureError::unreadable("it does not say when it was made"));
+        return Err(SignatureError::unreadable("it has no creation time"));
     };
     let whom = primary_name(certificate);
     let about_itself = check_certificate(certificate, made, subject.at, &whom)?;
@@ -97,7 +98,7 @@ pub(super) fn verify<'a>(subject: &Subject<'a>) -> Result<Proof<'a>, SignatureEr
     })
 }
 
-/// Which key of a certificate has signed.
+/// The key of a certificate that made the signature.
 #[derive(Clone, Copy)]
 enum Signer<'a> {
     Primary,
@@ -108,14 +109,14 @@ fn read_signature(bytes: &[u8]) -> Result<Signature, SignatureError> {
     if bytes.len() > MOST_BYTES {
         return Err(SignatureError::unreadable("it is too large"));
     }
-    let no_signature = || SignatureError::unreadable("it is no OpenPGP signature");
+    let no_signature = || SignatureError::unreadable("it is not an OpenPGP signature");
     let all: Result<Vec<DetachedSignature>, _> = if bytes.starts_with(b"-----") {
         DetachedSignature::from_armor_many(bytes).map_err(|_| no_signature())?.0.collect()
     } else {
         DetachedSignature::from_bytes_many(bytes).map_err(|_| no_signature())?.collect()
     };
     let mut all = all.map_err(|_| no_signature())?;
-    // With several it would be open which of them counts.
+    // With several signatures it would be ambiguous which one counts.
     if all.len() > 1 {
         return Err(SignatureError::SignatureCount(all.len()));
     }
@@ -130,7 +131,7 @@ fn read_signature(bytes: &[u8]) -> Result<Signature, SignatureError> {
             });
         }
     }
-    // A critical note that is unknown here may take back everything (RFC 9580 §5.2.3.7).
+    // An unknown critical subpacket may invalidate the signature (RFC 9580 §5.2.3.7).
     let notes = signature.config().into_iter().flat_map(SignatureConfig::hashed_subpackets);
     let has_unknown = notes.filter(|note| note.is_critical).any(|note| {
         matches!(
@@ -140,15 +141,15 @@ fn read_signature(bytes: &[u8]) -> Result<Signature, SignatureError> {
     });
     if has_unknown {
         return Err(SignatureError::Unsupported {
-            what: "critical note",
+            what: "critical subpacket",
             found: "unknown".to_owned(),
-            expected: "the notes of RFC 9580",
+            expected: "a subpacket of RFC 9580",
         });
     }
     Ok(signature)
 }
 
-/// The key of this certificate that the signature names, if there is one.
+/// The key of this certificate that the signature names, if any.
 fn signer<'a>(certificate: &'a SignedPublicKey, signature: &Signature) -> Option<Signer<'a>> {
     let is_meant = |key: &dyn KeyDetails| {
         let (ids, fingerprints) = (signature.issuer_key_id(), signature.issuer_fingerprint());
@@ -162,7 +163,8 @@ fn signer<'a>(certificate: &'a SignedPublicKey, signature: &Signature) -> Option
     subkeys.find(|subkey| is_meant(&subkey.key)).map(Signer::Subkey)
 }
 
-/// The primary key: not revoked, of a sound kind, and its newest statement about itself holds and has not expired.
+/// Checks the primary key: it is not revoked, its algorithm is accepted, and its newest self-signature is valid and has
+/// not expired.
 fn check_certificate<'a>(
     certificate: &'a SignedPublicKey,
     made: Timestamp,
@@ -171,7 +173,7 @@ fn check_certificate<'a>(
 ) -> Result<&'a Signature, SignatureError> {
     let primary = &certificate.primary_key;
     check_kind(primary)?;
-    // A revocation counts whatever hash it rests on: refusing too much is the smaller harm.
+    // A revocation counts even with a weak hash: rejecting too much is the smaller risk.
     let revocation = certificate
         .details
         .revocation_signatures
@@ -195,14 +197,15 @@ fn check_certificate<'a>(
     Ok(newest)
 }
 
-/// Whether a primary key signs files: one that says nothing about its uses may do everything.
+/// Whether a primary key may sign files: without key flags it may be used for everything.
 fn may_sign(about_itself: &Signature) -> bool {
     let notes = about_itself.config().into_iter().flat_map(SignatureConfig::hashed_subpackets);
     let mut flags = notes.filter(|note| matches!(note.data, SubpacketData::KeyFlags(_)));
     flags.next().is_none() || about_itself.key_flags().sign()
 }
 
-/// A subkey: the primary key has given it leave to sign, and it has agreed. Without its agreement anybody could put somebody else's key below their own.
+/// Checks a subkey: the primary key has authorized it to sign, and it has a back signature. Without the back signature
+/// anyone could claim another person's key as a subkey.
 fn check_subkey(
     certificate: &SignedPublicKey,
     subkey: &SignedPublicSubKey,
@@ -237,14 +240,14 @@ fn check_subkey(
     check_period(born, binding.key_expiration_time(), made, at, &key_id)
 }
 
-/// The newest statement, if its hash is sound. An older one with a better hash would be one that was taken back.
+/// The newest self-signature, if its hash is accepted. Falling back to an older one could undo a change by the owner.
 fn newest<'a>(
     statements: impl Iterator<Item = &'a Signature>,
 ) -> Result<&'a Signature, SignatureError> {
     let newest =
         statements.max_by_key(|statement| statement.created().map(pgp::types::Timestamp::as_secs));
-    let newest = newest
-        .ok_or_else(|| SignatureError::unreadable("its key says nothing valid about itself"))?;
+    let newest =
+        newest.ok_or_else(|| SignatureError::unreadable("its key has no valid self-signature"))?;
     check_hash(newest)?;
     Ok(newest)
 }
@@ -281,11 +284,12 @@ fn check_kind(key: &impl KeyDetails) -> Result<(), SignatureError> {
     Err(SignatureError::Unsupported {
         what: "key",
         found: format!("{:?}", key.algorithm()),
-        expected: "EdDSA, ECDSA and RSA with at least 2048 bits",
+        expected: "EdDSA, ECDSA, or RSA with at least 2048 bits",
     })
 }
 
-/// Whether something that began and lasts so long was valid when the signature was made, and is at the moment that counts.
+/// Checks that something with this start and duration was valid when the signature was made, and is valid at the
+/// reference time.
 fn check_period(
     born: Timestamp,
     lasts: Option<pgp::types::Duration>,
@@ -304,20 +308,20 @@ fn check_period(
     }
 }
 
-/// When something ends that lasts so long; zero stands for ever (RFC 9580 §5.2.3.13).
+/// The end of a period; a duration of zero means no expiry (RFC 9580 §5.2.3.13).
 fn end_of(born: Timestamp, lasts: Option<pgp::types::Duration>) -> Option<Timestamp> {
     let seconds = lasts.map(pgp::types::Duration::as_secs).filter(|seconds| *seconds > 0)?;
     Some(Timestamp::from_unix(born.unix() + i64::from(seconds)))
 }
 
-/// The name in the certificate that its owner has signed, or its fingerprint.
+/// The user ID that the owner has signed, or the fingerprint.
 fn primary_name(certificate: &SignedPublicKey) -> String {
     let primary = &certificate.primary_key;
     let mut users = certificate.details.users.iter().filter(|user| {
         let mut own = user.signatures.iter().filter(|signature| {
             signature.verify_certification(primary, Tag::UserId, &user.id).is_ok()
         });
-        // A name that was taken back is no name, in whichever order the packets stand.
+        // Skips revoked user IDs, whatever the order of the packets.
         let is_revocation =
             |signature: &Signature| signature.typ() == Some(SignatureType::CertRevocation);
         own.clone().next().is_some() && !own.any(is_revocation)

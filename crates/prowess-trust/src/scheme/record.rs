@@ -195,7 +195,7 @@ impl<'a> Record<'a> {
                 return Err(SignatureError::Unsupported {
                     what: "purpose",
                     found: value["purpose"].to_string(),
-                    expected: "`audit`, or none for a release,",
+                    expected: "`audit`, or none for a release",
                 });
             }
         };

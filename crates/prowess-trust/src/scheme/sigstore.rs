@@ -1,6 +1,7 @@
-//! Sigstore bundles, checked without a network: whose identity counts comes from the trust store, and which logs and authorities count from a trusted root that is pinned there or in the crate below.
+//! Sigstore bundles, verified offline: trusted identities come from the trust store, and trusted logs and authorities
+//! from a trusted root that is pinned there or in the `sigstore` crates.
 //!
-//! This is the only file that knows that crate.
+//! This is the only module that uses these crates.
 
 mod provider;
 #[cfg(test)]
@@ -21,22 +22,23 @@ use crate::material::Material;
 use crate::timestamp::Timestamp;
 use crate::trust_store::{TrustStore, TrustedKey};
 
-/// Whose signatures count: an identity, as an issuer of identities has confirmed it to Sigstore.
+/// A signer's identity, as confirmed to Sigstore by an identity provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SigstoreIdentity {
     issuer: String,
     identity: String,
-    /// JSON in the format of Sigstore; nothing for the public instance.
+    /// Sigstore's trusted root as JSON; `None` for the public instance.
     trusted_root: Option<String>,
 }
 
 impl SigstoreIdentity {
-    /// An identity such as `https://github.com/acme/skills/.github/workflows/release.yml@refs/heads/main`, confirmed by `https://token.actions.githubusercontent.com`.
+    /// Creates an identity such as `https://github.com/acme/skills/.github/workflows/release.yml@refs/heads/main`,
+    /// confirmed by `https://token.actions.githubusercontent.com`.
     pub fn new(issuer: &str, identity: &str) -> Self {
         Self { issuer: issuer.to_owned(), identity: identity.to_owned(), trusted_root: None }
     }
 
-    /// Reads the JSON that [`Self::text`] writes.
+    /// Parses the JSON that [`Self::text`] writes.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let value = json::read(text.as_bytes()).ok()?;
         let trusted_root = value.get("trusted_root").map(ToString::to_string);
@@ -48,7 +50,7 @@ impl SigstoreIdentity {
         Some(Self { issuer: text("issuer")?, identity: text("identity")?, trusted_root })
     }
 
-    /// The same as JSON.
+    /// The identity as JSON.
     pub fn text(&self) -> String {
         let mut fields = Map::new();
         fields.insert("issuer".to_owned(), Value::from(self.issuer.as_str()));
@@ -59,7 +61,7 @@ impl SigstoreIdentity {
         Value::Object(fields).to_string()
     }
 
-    /// Keys of Sigstore live for minutes; who signs is who they are, and who says so.
+    /// The identifier: issuer and identity, because Sigstore keys are valid for minutes only.
     pub(crate) fn id(&self) -> String {
         let mut id = hex(&Sha256::digest(self.text()));
         id.truncate(32);
@@ -67,7 +69,7 @@ impl SigstoreIdentity {
     }
 }
 
-/// Checks a bundle over the payload that `contents.rs` makes.
+/// Verifies a bundle over the payload from `contents.rs`.
 pub(super) fn verify<'a>(subject: &Subject<'a>) -> Result<Proof<'a>, SignatureError> {
     let contents = subject.contents;
     let files = contents.files_without(subject.signature_files);
@@ -83,7 +85,7 @@ pub(super) fn verify<'a>(subject: &Subject<'a>) -> Result<Proof<'a>, SignatureEr
     })
 }
 
-/// Who signed a bundle, by which entry of the trust store, and when.
+/// The signer of a bundle, the trust store entry that matched, and the time.
 #[derive(Debug)]
 pub(super) struct BundleSigner<'a> {
     pub(super) entry: &'a TrustedKey,
@@ -91,13 +93,13 @@ pub(super) struct BundleSigner<'a> {
     pub(super) time: SignatureTime,
 }
 
-/// Checks a bundle over a text: certificate, transparency log, identity, signature.
+/// Verifies a bundle over a text: certificate, transparency log, identity, signature.
 pub(super) fn verify_bundle<'a>(
     bytes: &[u8],
     signed: &[u8],
     store: &'a TrustStore,
 ) -> Result<BundleSigner<'a>, SignatureError> {
-    // First our own reader, which allows one reading only (attack registry-C11). The other gets what it has read.
+    // Our strict parser comes first (attack registry-C11). The crate gets what it has parsed.
     let value = json::read(bytes).map_err(SignatureError::Unreadable)?;
     let bundle = Bundle::from_json(&value.to_string())
         .map_err(|error| SignatureError::Unreadable(error.to_string()))?;
@@ -117,7 +119,7 @@ pub(super) fn verify_bundle<'a>(
                 let identity = identity.or_else(|| entry.label.clone());
                 return Ok(BundleSigner { entry, identity, time });
             }
-            // Another entry may be the right one; a stranger's bundle is no broken bundle.
+            // Another entry may match; an unknown signer doesn't make the bundle invalid.
             Err(stranger @ SignatureError::UnknownKey { .. }) => {
                 if matches!(outcome, Err(SignatureError::UnknownKey { .. })) {
                     outcome = Err(stranger);
@@ -146,7 +148,7 @@ fn with_identity(bundle: &Bundle, signed: &[u8], wanted: &SigstoreIdentity) -> C
         }
         other => broken(&other),
     })?;
-    // Whatever the crate's defaults become: these four make the answer worth something.
+    // All four are required, whatever the crate's defaults become.
     let is_complete = result.certificate_verified()
         && result.sct_verified()
         && result.tlog_verified()
@@ -154,7 +156,7 @@ fn with_identity(bundle: &Bundle, signed: &[u8], wanted: &SigstoreIdentity) -> C
     if !is_complete {
         return Err(SignatureError::Sigstore("not everything in it was checked".to_owned()));
     }
-    // Each of these moments is one at which somebody else saw the signature, so that the first counts.
+    // Each time was witnessed by a third party, so the earliest one counts.
     let witnessed = result.verified_timestamps().iter().map(|moment| moment.as_second()).min();
     let time = witnessed.map_or(SignatureTime::Unknown, |seconds| {
         SignatureTime::Witnessed(Timestamp::from_unix(seconds))
@@ -162,7 +164,7 @@ fn with_identity(bundle: &Bundle, signed: &[u8], wanted: &SigstoreIdentity) -> C
     Ok((Some(wanted.identity.clone()), time))
 }
 
-/// A key in the trust store is proof enough; a log would add when, which is not relied on.
+/// Verifies a bundle with a key of the trust store. No log is required; it would only prove the time.
 fn with_key(bundle: &Bundle, signed: &[u8], key: &PublicKey) -> Checked {
     let stranger = || SignatureError::UnknownKey { key_id: "of another signer".to_owned() };
     if bundle.signing_certificate().is_some() {

@@ -1,4 +1,4 @@
-//! The trust store on disk: one JSON file, replaced whole under a lock.
+//! The trust store on disk: one JSON file, replaced atomically under a lock.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use crate::json;
 use crate::material::{KINDS, Material};
 use crate::timestamp::Timestamp;
 
-/// The format of the file.
+/// The version of the file format.
 const VERSION: u64 = 1;
 
-/// Why the trust store can't be used. It is never taken for an empty one: that would lower the tier of everything without a word.
+/// Why the trust store can't be used. It is never treated as empty: that would silently lower the tier of every skill.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustStoreError {
     /// It can't be read or written.
@@ -23,27 +23,27 @@ pub enum TrustStoreError {
     Disk {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// It isn't what a trust store is.
+    /// It isn't a valid trust store.
     #[error("the trust store `{}` is damaged: {reason}; restore it from a backup, or move it away and add the keys again", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
     /// A newer version of this program wrote it.
-    #[error("the trust store `{}` has version {found}, and this program knows version {VERSION}; update it", path.display())]
+    #[error("the trust store `{}` has version {found}, but this program supports version {VERSION}; update the program", path.display())]
     Newer {
         /// The file.
         path: PathBuf,
         /// Its version.
         found: u64,
     },
-    /// Somebody else could add keys.
-    #[error("others may change the trust store `{0}`; run `chmod 600 {0}`, and look at `prowess trust list`", path.display())]
+    /// Its permissions allow others to add keys.
+    #[error("others can change the trust store `{0}`; run `chmod 600 {0}`, and check `prowess trust list`", path.display())]
     Open {
         /// The file.
         path: PathBuf,
@@ -70,12 +70,12 @@ pub fn load_trust_store(path: &Path) -> Result<TrustStore, TrustStoreError> {
     }
 }
 
-/// Changes the trust store. Whoever comes second waits and sees the change of the first.
+/// Updates the trust store under a lock: concurrent updates run one after the other.
 pub fn update_trust_store<T>(
     path: &Path,
     change: impl FnOnce(&mut TrustStore) -> T,
 ) -> Result<T, TrustStoreError> {
-    /// Errors of the lock itself get the path as well.
+    /// An error of the lock or of the update.
     enum Failure {
         Lock(io::Error),
         Store(TrustStoreError),
@@ -114,7 +114,7 @@ fn others_may_write(_path: &Path) -> io::Result<bool> {
 
 fn read(value: Value) -> Result<TrustStore, String> {
     let Value::Object(mut fields) = value else {
-        return Err("it is no JSON object".to_owned());
+        return Err("it is not a JSON object".to_owned());
     };
     fields.remove("version");
     let mut store = TrustStore::empty();
@@ -132,7 +132,9 @@ fn read(value: Value) -> Result<TrustStore, String> {
                 at: json::text(&entry, "at")?.parse().ok()?,
             })
         })();
-        store.accepted.push(accepted.ok_or_else(|| format!("`accepted` has `{entry}`"))?);
+        store
+            .accepted
+            .push(accepted.ok_or_else(|| format!("`accepted` has an invalid entry `{entry}`"))?);
     }
     store.extra = fields;
     Ok(store)
@@ -142,11 +144,11 @@ fn list(fields: &mut Map<String, Value>, key: &str) -> Result<Vec<Value>, String
     match fields.remove(key) {
         None => Ok(Vec::new()),
         Some(Value::Array(entries)) => Ok(entries),
-        Some(_) => Err(format!("`{key}` is no list")),
+        Some(_) => Err(format!("`{key}` is not a list")),
     }
 }
 
-/// An entry, or what stands there when its kind or role is one of the future.
+/// An entry, or its JSON if its kind or role is unknown and may come from a newer version.
 fn read_key(entry: Value) -> Result<Result<TrustedKey, Value>, String> {
     let (Some(kind), Some(role)) = (json::text(&entry, "kind"), json::text(&entry, "role")) else {
         return Err(format!("a key has no `kind` or no `role`: `{entry}`"));
@@ -159,14 +161,14 @@ fn read_key(entry: Value) -> Result<Result<TrustedKey, Value>, String> {
     }
     let kind = kind.to_owned();
     let Value::Object(mut fields) = entry else {
-        return Err("a key is no JSON object".to_owned());
+        return Err("a key is not a JSON object".to_owned());
     };
     let key = take_text(&mut fields, "key")?.ok_or("a key has no `key`")?;
     let material = Material::read(&key).map_err(|error| format!("the key `{key}`: {error}"))?;
     if material.kind() != kind {
-        return Err(format!("the key `{key}` is called `{kind}` and is `{}`", material.kind()));
+        return Err(format!("the key `{key}` is listed as `{kind}`, but is `{}`", material.kind()));
     }
-    // It is there for readers; the key itself says how it is called.
+    // The identifier is for human readers; it is derived from the key.
     fields.remove("id");
     fields.remove("kind");
     fields.remove("role");
@@ -174,7 +176,8 @@ fn read_key(entry: Value) -> Result<Result<TrustedKey, Value>, String> {
     let names: Result<Vec<NamePattern>, String> = names
         .iter()
         .map(|name| {
-            let text = name.as_str().ok_or_else(|| format!("`names` has `{name}`"))?;
+            let text =
+                name.as_str().ok_or_else(|| format!("`names` has an invalid entry `{name}`"))?;
             text.parse().map_err(|error: super::NamePatternError| error.to_string())
         })
         .collect();
@@ -199,7 +202,7 @@ fn take_text(fields: &mut Map<String, Value>, key: &str) -> Result<Option<String
     }
 }
 
-/// A limit that can't be read must not become no limit.
+/// Parses a time limit; an unreadable one is an error and not an absent limit.
 fn take_time(fields: &mut Map<String, Value>, key: &str) -> Result<Option<Timestamp>, String> {
     let Some(text) = take_text(fields, key)? else {
         return Ok(None);

@@ -84,7 +84,7 @@ fn the_way_from_experimental_to_verified() {
     assert_snapshot!(outcome(&second, &[release(&second, 1), signed_off], &store), @"
     experimental
     SIGNATURE.json ed25519: publisher, 2 files
-    refused AUDIT.json: it is for `greet 1.0.0`, and this is `greet 1.0.1`
+    refused AUDIT.json: it is for `greet 1.0.0`, but this is `greet 1.0.1`
     ");
 }
 
@@ -109,7 +109,7 @@ fn nobody_audits_themselves() {
     moved.path = "AUDIT.json".to_owned();
     assert_snapshot!(outcome(&skill(), &[moved], &auditor), @"
     experimental
-    refused AUDIT.json: its purpose is `release`, and only `audit` in an `AUDIT.json` can be checked
+    refused AUDIT.json: unsupported purpose `release` (expected `audit` in an `AUDIT.json`)
     ");
 }
 

@@ -71,7 +71,7 @@ fn no_key_is_replaced() {
     let file = keys.keep(&name("work"), &key(1), None).unwrap();
     let before = fs::read(&file).unwrap();
     let outcome = keys.keep(&name("work"), &key(2), None);
-    assert_snapshot!(failure(outcome, folder.path()), @"there is a key `work` already, `[folder]/keys/work.key`; choose another name, or move that file away");
+    assert_snapshot!(failure(outcome, folder.path()), @"the key `work` already exists (`[folder]/keys/work.key`); choose another name, or move that file");
     assert_eq!(fs::read(&file).unwrap(), before);
 }
 
@@ -85,11 +85,11 @@ fn keys_that_others_may_read_are_refused() {
         set_mode(&file, wrong);
         assert!(keys.open(&name("work"), None).is_err(), "{wrong:o}");
     }
-    assert_snapshot!(failure(keys.open(&name("work"), None), folder.path()), @"others may read `[folder]/keys/work.key`; run `chmod 600 [folder]/keys/work.key`, and make a new key if others could have read this one");
+    assert_snapshot!(failure(keys.open(&name("work"), None), folder.path()), @"others can read `[folder]/keys/work.key`; run `chmod 600 [folder]/keys/work.key`, and make a new key if others could have read this one");
     set_mode(&file, 0o600);
     set_mode(&path, 0o755);
-    assert_snapshot!(failure(keys.open(&name("work"), None), folder.path()), @"others may read `[folder]/keys`; run `chmod 700 [folder]/keys`, and make a new key if others could have read this one");
-    assert_snapshot!(failure(keys.keep(&name("new"), &key(2), None), folder.path()), @"others may read `[folder]/keys`; run `chmod 700 [folder]/keys`, and make a new key if others could have read this one");
+    assert_snapshot!(failure(keys.open(&name("work"), None), folder.path()), @"others can read `[folder]/keys`; run `chmod 700 [folder]/keys`, and make a new key if others could have read this one");
+    assert_snapshot!(failure(keys.keep(&name("new"), &key(2), None), folder.path()), @"others can read `[folder]/keys`; run `chmod 700 [folder]/keys`, and make a new key if others could have read this one");
     set_mode(&path, 0o700);
     keys.open(&name("work"), None).unwrap();
     symlink(&file, path.join("link.key")).unwrap();
@@ -104,7 +104,7 @@ fn a_passphrase_is_needed_where_there_is_one() {
     assert_eq!(keys.open(&name("work"), Some("correct horse")).unwrap().public(), key(1).public());
     assert_eq!(keys.public(&name("work")).unwrap(), key(1).public());
     assert_snapshot!(failure(keys.open(&name("work"), None), folder.path()), @"the key `work` has a passphrase");
-    assert_snapshot!(failure(keys.open(&name("work"), Some("wrong horse")), folder.path()), @"the passphrase of the key `work` is another, or its file was changed");
+    assert_snapshot!(failure(keys.open(&name("work"), Some("wrong horse")), folder.path()), @"the passphrase of the key `work` is wrong, or its file was changed");
 
     // The secret is not there in any usual spelling.
     let text = fs::read_to_string(&file).unwrap();
@@ -118,7 +118,7 @@ fn a_passphrase_is_needed_where_there_is_one() {
         fs::write(&file, value.to_string()).unwrap();
         failure(keys.open(&name("work"), Some("correct horse")), folder.path())
     };
-    assert_snapshot!(change(&|value| value["public_key"] = key(2).public().line().into()), @"the passphrase of the key `work` is another, or its file was changed");
+    assert_snapshot!(change(&|value| value["public_key"] = key(2).public().line().into()), @"the passphrase of the key `work` is wrong, or its file was changed");
     assert_snapshot!(change(&|value| value["locked"]["memory_kib"] = 4_000_000.into()), @"the key file `[folder]/keys/work.key` is damaged: `locked` can't be read; restore it from a backup");
     assert_snapshot!(change(&|value| value["locked"]["kdf"] = "scrypt".into()), @"the key file `[folder]/keys/work.key` is damaged: `locked` can't be read; restore it from a backup");
 }
@@ -127,7 +127,7 @@ fn a_passphrase_is_needed_where_there_is_one() {
 fn damaged_and_missing_files_say_so() {
     let folder = tempfile::tempdir().unwrap();
     let keys = KeyFolder::new(folder.path().join("keys"));
-    assert_snapshot!(failure(keys.open(&name("work"), None), folder.path()), @"there is no key `work` in `[folder]/keys`; make one with `prowess key new work`");
+    assert_snapshot!(failure(keys.open(&name("work"), None), folder.path()), @"there is no key `work` in `[folder]/keys`; create one with `prowess key new work`");
     let file = keys.keep(&name("work"), &key(1), None).unwrap();
     let text = fs::read_to_string(&file).unwrap();
     let with = |text: &str| {
@@ -136,7 +136,7 @@ fn damaged_and_missing_files_say_so() {
     };
     assert_snapshot!(with(""), @"the key file `[folder]/keys/work.key` is damaged: EOF while parsing a value at line 1 column 0; restore it from a backup");
     assert_snapshot!(with(&text.replace("\"version\": 1", "\"version\": 2")), @"the key file `[folder]/keys/work.key` is damaged: its version is not 1; restore it from a backup");
-    assert_snapshot!(with(&text.replace(&key(1).public().line(), &key(2).public().line())), @"the key file `[folder]/keys/work.key` is damaged: its two halves do not belong together; restore it from a backup");
+    assert_snapshot!(with(&text.replace(&key(1).public().line(), &key(2).public().line())), @"the key file `[folder]/keys/work.key` is damaged: its public and secret keys do not match; restore it from a backup");
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn public_keys_are_one_line() {
         Material::read(wrong).unwrap_err();
     }
     let error = Material::read("-----BEGIN OPENSSH PRIVATE KEY-----\n").unwrap_err();
-    assert_snapshot!(error, @"this is a secret key, which nobody else should have; add its public half instead");
+    assert_snapshot!(error, @"this is a secret key, which must stay private; add its public key instead");
 }
 
 #[test]

@@ -44,21 +44,21 @@ fn minisign_signatures_bind_the_files() {
     let other = skill().with_file("SKILL.md", b"other");
     assert_snapshot!(check(&signed(&keys, &other, Purpose::Release), &trusted), @"
     experimental
-    refused SIGNATURE.minisig: it does not fit the signed text; one of the two was changed, or the signature is forged
+    refused SIGNATURE.minisig: it does not match the signed text; one of the two was changed, or the signature is forged
     ");
     let mut next = skill();
     next.version = "1.0.1".to_owned();
     assert_snapshot!(check(&signed(&keys, &next, Purpose::Release), &trusted), @"
     experimental
-    refused SIGNATURE.minisig: it does not fit the signed text; one of the two was changed, or the signature is forged
+    refused SIGNATURE.minisig: it does not match the signed text; one of the two was changed, or the signature is forged
     ");
     assert_snapshot!(check(&signed(&keys, &skill(), Purpose::Audit), &trusted), @"
     experimental
-    refused SIGNATURE.minisig: it does not fit the signed text; one of the two was changed, or the signature is forged
+    refused SIGNATURE.minisig: it does not match the signed text; one of the two was changed, or the signature is forged
     ");
     assert_snapshot!(check("untrusted comment: nothing\n", &trusted), @"
     experimental
-    refused SIGNATURE.minisig: it can't be read: it is no minisign signature
+    refused SIGNATURE.minisig: it can't be read: it is not a minisign signature
     ");
 }
 
@@ -78,7 +78,7 @@ fn comments_are_what_they_are_called() {
     assert_ne!(changed, text);
     assert_snapshot!(check(&changed, &trusted), @"
     experimental
-    refused SIGNATURE.minisig: it does not fit the signed text; one of the two was changed, or the signature is forged
+    refused SIGNATURE.minisig: it does not match the signed text; one of the two was changed, or the signature is forged
     ");
 }
 

@@ -183,7 +183,7 @@ fn each_wrong_certificate_has_its_own_error() {
     early.signer.not_before = OffsetDateTime::from_unix_timestamp(NOW + DAY).unwrap();
     assert_snapshot!(by(&early), @"
     experimental
-    refused skill.oms.sig: `CN=Signer` is valid from 2027-01-16T08:00:00Z on
+    refused skill.oms.sig: `CN=Signer` is not valid before 2027-01-16T08:00:00Z
     ");
 
     let old_authority = Chain::with_authority(|params| {
@@ -198,7 +198,7 @@ fn each_wrong_certificate_has_its_own_error() {
         Chain::with_authority(|params| params.key_usages = vec![KeyUsagePurpose::CrlSign]);
     assert_snapshot!(by(&no_cert_sign), @"
     experimental
-    refused skill.oms.sig: `CN=Authority` signed a certificate and may not sign certificates
+    refused skill.oms.sig: `CN=Authority` signed a certificate, but is not a certificate authority
     ");
 
     let no_authority = Chain::with_authority(|params| {
@@ -207,7 +207,7 @@ fn each_wrong_certificate_has_its_own_error() {
     });
     assert_snapshot!(by(&no_authority), @"
     experimental
-    refused skill.oms.sig: `CN=Authority` signed a certificate and may not sign certificates
+    refused skill.oms.sig: `CN=Authority` signed a certificate, but is not a certificate authority
     ");
 
     let mut for_servers = Chain::new();
@@ -252,7 +252,7 @@ fn a_forged_link_is_not_a_strange_root() {
         json!(STANDARD.encode(signer.der()));
     assert_snapshot!(check(&skill(), &bundle, &chain.trusted()), @"
     experimental
-    refused skill.oms.sig: its chain of certificates does not hold: InvalidSignatureForPublicKey
+    refused skill.oms.sig: its certificate chain is invalid: InvalidSignatureForPublicKey
     ");
 }
 
@@ -284,7 +284,7 @@ fn envelopes_that_mean_something_else_are_refused() {
         bundle["dsseEnvelope"]["payloadType"] = json!("text/plain");
     }), @"
     experimental
-    refused skill.oms.sig: its payload type is `text/plain`, and only an in-toto statement can be checked
+    refused skill.oms.sig: unsupported payload type `text/plain` (expected an in-toto statement)
     ");
     assert_snapshot!(with(&|bundle| {
         let signature = bundle["dsseEnvelope"]["signatures"][0].clone();
@@ -299,7 +299,7 @@ fn envelopes_that_mean_something_else_are_refused() {
     ");
     assert_snapshot!(with(&|bundle| bundle["mediaType"] = json!("application/json")), @"
     experimental
-    refused skill.oms.sig: its media type is `application/json`, and only version 0.3 can be checked
+    refused skill.oms.sig: unsupported media type `application/json` (expected version 0.3)
     ");
     assert_snapshot!(with(&|bundle| {
         bundle["verificationMaterial"] = json!({"certificate": {"rawBytes": ""}});
@@ -311,7 +311,7 @@ fn envelopes_that_mean_something_else_are_refused() {
         bundle["verificationMaterial"]["publicKey"] = json!({"hint": ""});
     }), @"
     experimental
-    refused skill.oms.sig: it can't be read: it names a key and certificates at once
+    refused skill.oms.sig: it can't be read: it names both a key and certificates
     ");
     assert_snapshot!(with(&|bundle| {
         bundle["verificationMaterial"]["x509CertificateChain"]["certificates"] = json!([]);
@@ -323,7 +323,7 @@ fn envelopes_that_mean_something_else_are_refused() {
     twice.insert_str(1, "\"dsseEnvelope\": {},");
     let signature = Signature::detached("skill.oms.sig", twice.into_bytes());
     let outcome = outcome(&skill(), &[signature], &chain.trusted());
-    assert!(outcome.contains("the key `dsseEnvelope` is there twice"), "{outcome}");
+    assert!(outcome.contains("duplicate key `dsseEnvelope`"), "{outcome}");
 }
 
 /// The signature holds, and the statement is not one that can be relied on.
@@ -339,23 +339,23 @@ fn statements_that_mean_something_else_are_refused() {
         statement["predicateType"] = json!("https://model_signing/signature/v2.0");
     }), @"
     experimental
-    refused skill.oms.sig: its predicate type is `https://model_signing/signature/v2.0`, and only version 1.0 of model signing can be checked
+    refused skill.oms.sig: unsupported predicate type `https://model_signing/signature/v2.0` (expected version 1.0 of model signing)
     ");
     assert_snapshot!(with(&|statement| statement["_type"] = json!("https://in-toto.io/Statement/v0.1")), @"
     experimental
-    refused skill.oms.sig: its statement type is `https://in-toto.io/Statement/v0.1`, and only in-toto v1 can be checked
+    refused skill.oms.sig: unsupported statement type `https://in-toto.io/Statement/v0.1` (expected in-toto v1)
     ");
     assert_snapshot!(with(&|statement| {
         statement["predicate"]["serialization"]["method"] = json!("shards");
     }), @"
     experimental
-    refused skill.oms.sig: its serialization is `shards`, and only `files` can be checked
+    refused skill.oms.sig: unsupported serialization `shards` (expected `files`)
     ");
     assert_snapshot!(with(&|statement| {
         statement["predicate"]["serialization"]["hash_type"] = json!("blake3");
     }), @"
     experimental
-    refused skill.oms.sig: its hash is `blake3`, and only `sha256` can be checked
+    refused skill.oms.sig: unsupported hash `blake3` (expected `sha256`)
     ");
     assert_snapshot!(with(&|statement| {
         statement["subject"][0]["digest"]["sha256"] = json!("0".repeat(64));
@@ -375,7 +375,7 @@ fn statements_that_mean_something_else_are_refused() {
         statement["subject"].as_array_mut().unwrap().push(first);
     }), @"
     experimental
-    refused skill.oms.sig: it can't be read: it has not exactly one subject
+    refused skill.oms.sig: it can't be read: it must have exactly one subject
     ");
 }
 
@@ -451,7 +451,7 @@ fn a_bare_key_signs_and_is_known_again() {
     flipped["dsseEnvelope"]["signatures"][0]["sig"] = json!(STANDARD.encode(bytes));
     assert_snapshot!(check(&skill(), &flipped, &trusted), @"
     experimental
-    refused skill.oms.sig: it does not fit the signed text; one of the two was changed, or the signature is forged
+    refused skill.oms.sig: it does not match the signed text; one of the two was changed, or the signature is forged
     ");
     assert_snapshot!(sign_oms(&skill(), &crate::skill::key(1)).unwrap_err(), @"a `skill.oms.sig` needs a key of the kind `p256`, and this one is `ed25519`");
 }
@@ -460,9 +460,9 @@ fn a_bare_key_signs_and_is_known_again() {
 fn only_roots_are_taken_as_roots() {
     let chain = Chain::new();
     let signer = chain.signer.signed_by(&chain.signer_key, &chain.authority).unwrap();
-    assert_snapshot!(Material::read(&signer.pem()).unwrap_err(), @"this certificate may not sign others; add the root that signed it");
+    assert_snapshot!(Material::read(&signer.pem()).unwrap_err(), @"this certificate is not a certificate authority; add the root that signed it");
     let both = format!("{}{}", chain.root.pem(), chain.authority.pem());
-    assert_snapshot!(Material::read(&both).unwrap_err(), @"this is not exactly one certificate; add each alone, and of a chain the root only");
+    assert_snapshot!(Material::read(&both).unwrap_err(), @"expected exactly one certificate; add each separately, and only the root of a chain");
     let root = Material::read(&chain.root.pem()).unwrap();
     assert_eq!(Material::read(&root.text()), Ok(root));
 }

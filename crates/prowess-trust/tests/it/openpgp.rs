@@ -83,19 +83,19 @@ fn other_files_are_noticed() {
     let changed = skill().with_file("scripts/greet.sh", b"echo hellO\n");
     assert_snapshot!(outcome(&changed, std::slice::from_ref(&signature), &trusted), @"
     experimental
-    refused SIGNATURE.asc: it does not fit the signed text; one of the two was changed, or the signature is forged
+    refused SIGNATURE.asc: it does not match the signed text; one of the two was changed, or the signature is forged
     ");
     let mut next = skill();
     next.version = "1.0.1".to_owned();
     assert_snapshot!(outcome(&next, &[signature], &trusted), @"
     experimental
-    refused SIGNATURE.asc: it does not fit the signed text; one of the two was changed, or the signature is forged
+    refused SIGNATURE.asc: it does not match the signed text; one of the two was changed, or the signature is forged
     ");
     // A release is not a sign-off.
     let moved = Signature::detached("AUDIT.asc", fixture!("ed.asc").into());
     assert_snapshot!(outcome(&skill(), &[moved], &trusted), @"
     experimental
-    refused AUDIT.asc: it does not fit the signed text; one of the two was changed, or the signature is forged
+    refused AUDIT.asc: it does not match the signed text; one of the two was changed, or the signature is forged
     ");
 }
 
@@ -120,15 +120,15 @@ fn each_wrong_signature_has_its_own_error() {
     ");
     assert_snapshot!(check(fixture!("sha1.asc"), &[fixture!("rsa.pub")]), @"
     experimental
-    refused SIGNATURE.asc: it rests on SHA1, which can be forged
+    refused SIGNATURE.asc: it uses SHA1, which is not secure
     ");
     assert_snapshot!(check(fixture!("weak.asc"), &[fixture!("weak.pub")]), @"
     experimental
-    refused SIGNATURE.asc: it rests on SHA1, which can be forged
+    refused SIGNATURE.asc: it uses SHA1, which is not secure
     ");
     assert_snapshot!(check(fixture!("sub.asc"), &[fixture!("moved.pub")]), @"
     experimental
-    refused SIGNATURE.asc: the subkey `5d06c31f1132a8951d133f22b38620469152aaa6` has no valid leave to sign
+    refused SIGNATURE.asc: the subkey `5d06c31f1132a8951d133f22b38620469152aaa6` is not authorized to sign
     ");
     assert_snapshot!(check(fixture!("certify.asc"), &[fixture!("sub.pub")]), @"
     experimental
@@ -140,7 +140,7 @@ fn each_wrong_signature_has_its_own_error() {
     ");
     assert_snapshot!(check(fixture!("text.asc"), &[fixture!("rsa.pub")]), @"
     experimental
-    refused SIGNATURE.asc: its kind is `Text`, and only a detached signature of a binary file can be checked
+    refused SIGNATURE.asc: unsupported kind `Text` (expected a detached signature of a binary file)
     ");
     assert_snapshot!(check(fixture!("both.asc"), &[fixture!("rsa.pub")]), @"
     experimental
@@ -148,15 +148,15 @@ fn each_wrong_signature_has_its_own_error() {
     ");
     assert_snapshot!(check("-----BEGIN PGP SIGNATURE-----\n\n", &[fixture!("rsa.pub")]), @"
     experimental
-    refused SIGNATURE.asc: it can't be read: it is no OpenPGP signature
+    refused SIGNATURE.asc: it can't be read: it is not an OpenPGP signature
     ");
     assert_snapshot!(check(fixture!("ed.pub"), &[fixture!("ed.pub")]), @"
     experimental
-    refused SIGNATURE.asc: it can't be read: it is no OpenPGP signature
+    refused SIGNATURE.asc: it can't be read: it is not an OpenPGP signature
     ");
     assert_snapshot!(check("", &[fixture!("ed.pub")]), @"
     experimental
-    refused SIGNATURE.asc: it can't be read: it is no OpenPGP signature
+    refused SIGNATURE.asc: it can't be read: it is not an OpenPGP signature
     ");
 }
 
@@ -186,7 +186,7 @@ fn an_adopted_subkey_does_not_sign_for_its_thief() {
     stolen.public_subkeys.push(SignedPublicSubKey::new(subkey, vec![binding]));
     let stolen = stolen.to_armored_string(ArmorOptions::default()).unwrap();
     let outcome = check(fixture!("sub.asc"), &[&stolen]);
-    assert!(outcome.contains("has no valid leave to sign"), "{outcome}");
+    assert!(outcome.contains("is not authorized to sign"), "{outcome}");
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn no_flipped_bit_of_the_signature_is_overlooked() {
 fn certificates_are_taken_one_by_one() {
     // Two armored blocks, of which a reader sees the first only.
     let both = format!("{}\n{}", fixture!("ed.pub"), fixture!("rsa.pub"));
-    assert_snapshot!(Material::read(&both).unwrap_err(), @"this is not exactly one certificate; add each alone, and of a chain the root only");
+    assert_snapshot!(Material::read(&both).unwrap_err(), @"expected exactly one certificate; add each separately, and only the root of a chain");
     let one = Material::read(fixture!("ed.pub")).unwrap();
     assert_eq!(Material::read(&one.text()), Ok(one));
 }

@@ -119,7 +119,7 @@ fn a_signature_can_not_be_moved_to_another_skill_or_version() {
         other.name = name.to_owned();
         other.version = version.to_owned();
         let outcome = outcome(&other, std::slice::from_ref(&signature), &trusted);
-        let expected = format!("it is for `greet 1.0.0`, and this is `{name} {version}`");
+        let expected = format!("it is for `greet 1.0.0`, but this is `{name} {version}`");
         assert!(outcome.contains(&expected), "{outcome}");
     }
     // Nor does it help to change what the record says it is for.
@@ -129,7 +129,7 @@ fn a_signature_can_not_be_moved_to_another_skill_or_version() {
     record["version"] = json!("2.0.0");
     assert_snapshot!(check(&other, record.to_string().as_bytes()), @"
     experimental
-    refused SIGNATURE.json: it does not fit the signed text; one of the two was changed, or the signature is forged
+    refused SIGNATURE.json: it does not match the signed text; one of the two was changed, or the signature is forged
     ");
 }
 
@@ -141,27 +141,27 @@ fn every_field_of_the_record_is_bound_or_harmless() {
     ");
     assert_snapshot!(tampered(|record| record["algorithm"] = json!("none")), @"
     experimental
-    refused SIGNATURE.json: its algorithm is `none`, and only `ed25519` can be checked
+    refused SIGNATURE.json: unsupported algorithm `none` (expected `ed25519`)
     ");
     assert_snapshot!(tampered(|record| record["signature_version"] = json!(2)), @"
     experimental
-    refused SIGNATURE.json: its `signature_version` is `2`, and only `1` can be checked
+    refused SIGNATURE.json: unsupported `signature_version` `2` (expected `1`)
     ");
     assert_snapshot!(tampered(|record| record["signature_version"] = json!("1")), @r#"
     experimental
-    refused SIGNATURE.json: its `signature_version` is `"1"`, and only `1` can be checked
+    refused SIGNATURE.json: unsupported `signature_version` `"1"` (expected `1`)
     "#);
     assert_snapshot!(tampered(|record| record["key_id"] = json!("0".repeat(32))), @"
     experimental
-    refused SIGNATURE.json: it names the key `00000000000000000000000000000000`, and its key is `34750f98bd59fcfc946da45aaabe933b`
+    refused SIGNATURE.json: it names the key `00000000000000000000000000000000`, but its key is `34750f98bd59fcfc946da45aaabe933b`
     ");
     assert_snapshot!(tampered(|record| record["purpose"] = json!("audit")), @"
     experimental
-    refused SIGNATURE.json: its purpose is `audit`, and only `release` in a `SIGNATURE.json` can be checked
+    refused SIGNATURE.json: unsupported purpose `audit` (expected `release` in a `SIGNATURE.json`)
     ");
     assert_snapshot!(tampered(|record| record["purpose"] = json!(null)), @"
     experimental
-    refused SIGNATURE.json: its purpose is `null`, and only `audit`, or none for a release, can be checked
+    refused SIGNATURE.json: unsupported purpose `null` (expected `audit`, or none for a release)
     ");
     assert_snapshot!(tampered(|record| {
         record.as_object_mut().unwrap().remove("files");
@@ -182,7 +182,7 @@ fn every_field_of_the_record_is_bound_or_harmless() {
         record["public_key"] = json!(other.line().split(' ').nth(1).unwrap());
     }), @"
     experimental
-    refused SIGNATURE.json: it does not fit the signed text; one of the two was changed, or the signature is forged
+    refused SIGNATURE.json: it does not match the signed text; one of the two was changed, or the signature is forged
     ");
 }
 
@@ -193,18 +193,18 @@ fn a_record_with_two_readings_is_refused() {
     let twice = record.replacen('{', "{\"version\": \"9.9.9\",", 1);
     assert_snapshot!(check(&skill(), twice.as_bytes()), @"
     experimental
-    refused SIGNATURE.json: it can't be read: the key `version` is there twice at line 14 column 1
+    refused SIGNATURE.json: it can't be read: duplicate key `version` at line 14 column 1
     ");
     let twice = record.replace("\"SKILL.md\":", "\"SKILL.md\": \"00\", \"SKILL.md\":");
     assert_snapshot!(check(&skill(), twice.as_bytes()), @"
     experimental
-    refused SIGNATURE.json: it can't be read: the key `SKILL.md` is there twice at line 4 column 100
+    refused SIGNATURE.json: it can't be read: duplicate key `SKILL.md` at line 4 column 100
     ");
     // `\u0053` is another spelling of `S`.
     let twice = record.replace("\"SKILL.md\":", "\"\\u0053KILL.md\": \"00\", \"SKILL.md\":");
     assert_snapshot!(check(&skill(), twice.as_bytes()), @"
     experimental
-    refused SIGNATURE.json: it can't be read: the key `SKILL.md` is there twice at line 4 column 105
+    refused SIGNATURE.json: it can't be read: duplicate key `SKILL.md` at line 4 column 105
     ");
     assert_snapshot!(check(&skill(), format!("{record}{{}}").as_bytes()), @"
     experimental
@@ -220,7 +220,7 @@ fn a_record_with_two_readings_is_refused() {
     ");
     assert_snapshot!(check(&skill(), &vec![b' '; (4 << 20) + 1]), @"
     experimental
-    refused SIGNATURE.json: it can't be read: it has 4194305 bytes, and 4194304 are the limit
+    refused SIGNATURE.json: it can't be read: it has 4194305 bytes; the limit is 4194304
     ");
 }
 
@@ -271,7 +271,7 @@ fn signatures_that_verifiers_disagree_about_are_refused() {
     let public: [u8; 32] = key(1).public().bytes().try_into().unwrap();
     assert_snapshot!(forged(public, longer), @"
     experimental
-    refused SIGNATURE.json: it does not fit the signed text; one of the two was changed, or the signature is forged
+    refused SIGNATURE.json: it does not match the signed text; one of the two was changed, or the signature is forged
     ");
 
     // With a key of small order and S = 0, R = A signs very many texts at once; also in encodings that are not canonical.
@@ -280,7 +280,7 @@ fn signatures_that_verifiers_disagree_about_are_refused() {
         for first in SMALL_ORDER {
             signature[..32].copy_from_slice(&first);
             let outcome = forged(point, signature);
-            let refused = outcome.contains("accept forged signatures")
+            let refused = outcome.contains("accepts forged signatures")
                 || outcome.contains("is no Ed25519 key");
             assert!(refused, "{point:02x?}: {outcome}");
         }
@@ -291,7 +291,7 @@ fn signatures_that_verifiers_disagree_about_are_refused() {
     signature[0] = 1;
     assert_snapshot!(forged(public, signature), @"
     experimental
-    refused SIGNATURE.json: it does not fit the signed text; one of the two was changed, or the signature is forged
+    refused SIGNATURE.json: it does not match the signed text; one of the two was changed, or the signature is forged
     ");
 }
 

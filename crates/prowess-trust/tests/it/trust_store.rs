@@ -86,9 +86,9 @@ fn a_store_that_can_not_be_read_is_no_empty_store() {
     };
     assert_snapshot!(with(""), @"the trust store `[folder]/trust.json` is damaged: EOF while parsing a value at line 1 column 0; restore it from a backup, or move it away and add the keys again");
     assert_snapshot!(with("{}"), @"the trust store `[folder]/trust.json` is damaged: it has no `version`; restore it from a backup, or move it away and add the keys again");
-    assert_snapshot!(with(r#"{"version": 2}"#), @"the trust store `[folder]/trust.json` has version 2, and this program knows version 1; update it");
-    assert_snapshot!(with(r#"{"version": 1, "keys": {}}"#), @"the trust store `[folder]/trust.json` is damaged: `keys` is no list; restore it from a backup, or move it away and add the keys again");
-    assert_snapshot!(with(r#"{"version": 1, "keys": [], "keys": []}"#), @"the trust store `[folder]/trust.json` is damaged: the key `keys` is there twice at line 1 column 38; restore it from a backup, or move it away and add the keys again");
+    assert_snapshot!(with(r#"{"version": 2}"#), @"the trust store `[folder]/trust.json` has version 2, but this program supports version 1; update the program");
+    assert_snapshot!(with(r#"{"version": 1, "keys": {}}"#), @"the trust store `[folder]/trust.json` is damaged: `keys` is not a list; restore it from a backup, or move it away and add the keys again");
+    assert_snapshot!(with(r#"{"version": 1, "keys": [], "keys": []}"#), @"the trust store `[folder]/trust.json` is damaged: duplicate key `keys` at line 1 column 38; restore it from a backup, or move it away and add the keys again");
     let key = |rest: &str| {
         with(&format!(
             r#"{{"version": 1, "keys": [{{"kind": "ed25519", "key": "{line}", "role": "root"{rest}}}]}}"#
@@ -107,7 +107,7 @@ fn a_store_that_others_may_change_is_refused() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o602)).unwrap();
     load_trust_store(&path).unwrap_err();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o620)).unwrap();
-    assert_snapshot!(failure(load_trust_store(&path), folder.path()), @"others may change the trust store `[folder]/trust.json`; run `chmod 600 [folder]/trust.json`, and look at `prowess trust list`");
+    assert_snapshot!(failure(load_trust_store(&path), folder.path()), @"others can change the trust store `[folder]/trust.json`; run `chmod 600 [folder]/trust.json`, and check `prowess trust list`");
     // That others may read it is no harm.
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
     assert_eq!(load_trust_store(&path).unwrap(), store([trusted(1, Role::Root)]));

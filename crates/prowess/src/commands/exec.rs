@@ -1,11 +1,11 @@
 //! `prowess exec`: runs one command line as a skill would, in the same sandbox.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use prowess_core::{Envelope, Problem};
-use prowess_engine::{ARGUMENTS, Call, command_line_tool, script_tool};
-use prowess_format::skill::Tool;
+use prowess_engine::{ARGUMENTS, Call, LoadedSkill, command_line_tool, script_tool};
+use prowess_format::skill::{Tool, ToolKind};
 use serde_json::Map;
 
 use super::Outcome;
@@ -29,14 +29,14 @@ use crate::terminal::printer::Printer;
 /// The policy decides and asks as for `prowess run`. The working directory is the
 /// current folder. The command is a list of arguments and not a shell command; for
 /// pipes and variables, run `sh -c '…'`. A program with a slash in its name is a
-/// file of the skill, as in `scripts/hot-files.sh`. `PROWESS_SKILL_DIR` is the
+/// file of the skill, as in `scripts/words.sh`. `PROWESS_SKILL_DIR` is the
 /// skill's folder.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
-  prowess exec examples/git-insights --yes -- git log --oneline -n 3
-  prowess exec examples/git-insights --yes -- scripts/hot-files.sh --count=3
-  prowess exec examples/git-insights --yes --format json -- sh -c 'ls | wc -l'
+  prowess exec examples/word-count --yes -- ls examples
+  prowess exec examples/word-count --yes -- scripts/words.sh examples/README.md
+  prowess exec examples/word-count --yes --format json -- sh -c 'ls; pwd'
 
 Exit codes:
     0  the command succeeded
@@ -77,12 +77,37 @@ fn start(arguments: &Arguments, printer: &mut Printer) -> Result<Envelope, NotRu
     let tool = tool(program, &skill)?;
     let mut values = Map::new();
     values.insert(ARGUMENTS.to_owned(), rest.into());
+    if tool.kind == ToolKind::CommandLine {
+        let place = arguments.options.standing.cwd.as_deref().unwrap_or(Path::new("."));
+        mention_files_of_skill(rest, place, &skill, printer);
+    }
     let call = Call { skill, tool, values, mode: arguments.options.mode };
     call_run::start(call, &arguments.options, session::world()?, printer)
 }
 
+/// Instructions name files relative to the skill, and the command works in the current folder.
+fn mention_files_of_skill(
+    arguments: &[String],
+    place: &Path,
+    skill: &LoadedSkill,
+    printer: &mut Printer,
+) {
+    let Some(folder) = &skill.directory else { return };
+    let is_meant = |argument: &&String| {
+        let path = Path::new(argument.as_str());
+        let is_plain = path.is_relative() && !argument.is_empty() && !argument.starts_with('-');
+        is_plain && !place.join(path).exists() && folder.join(path).is_file()
+    };
+    for argument in arguments.iter().filter(is_meant) {
+        printer.note(&format!(
+            "`{argument}` is a file of the skill, and the command works in the current folder"
+        ));
+        printer.hint(&format!("write `{}`", folder.join(argument).display()));
+    }
+}
+
 /// A relative path is a script of the skill; everything else is a program of the machine.
-fn tool(program: &str, skill: &prowess_engine::LoadedSkill) -> Result<Tool, Error> {
+fn tool(program: &str, skill: &LoadedSkill) -> Result<Tool, Error> {
     if !program.contains('/') || program.starts_with('/') {
         return Ok(command_line_tool(program));
     }

@@ -23,8 +23,8 @@ use serde_json::{Value, json};
 
 use super::Outcome;
 use crate::error::Error;
-use crate::packages::manager;
-use crate::packages::options::Format;
+use crate::packages::options::{Format, ScopeOption};
+use crate::packages::scope::ScopedPackages;
 use crate::render::capability_text;
 use crate::render::change_text::size;
 use crate::render::inventory_text::{first_problem, problems, shown};
@@ -37,9 +37,9 @@ use crate::terminal::wrap::wrap;
 ///
 /// Every copy that is installed or in an agent's folder is shown, the one that
 /// counts first: what it is for, who signed it, where it came from, what it may do,
-/// what it needs and what needs it, which agents find it, and whether its files are
-/// still those that were installed. A path, or anything else that `prowess install`
-/// takes, is read without being installed.
+/// what it can make an agent do, what it needs and what needs it, which agents find
+/// it, and whether its files are still those that were installed. A path, or
+/// anything else that `prowess install` takes, is read without being installed.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -56,6 +56,12 @@ pub(crate) struct Arguments {
     name: String,
     #[command(flatten)]
     reference: ReferenceOptions,
+    /// Only the copy that is installed in the project
+    #[arg(long)]
+    project: bool,
+    /// Only the copy that is installed for you
+    #[arg(long, conflicts_with = "project")]
+    user: bool,
     /// How the result is written
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -71,12 +77,18 @@ struct Made {
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let packages = manager()?;
+    let scoped = ScopedPackages::open(ScopeOption::new(arguments.project, arguments.user))?;
+    let packages = &scoped.packages;
     let inventory = packages.inventory();
     for warning in &inventory.warnings {
         printer.warning(warning);
     }
     let mut copies = inventory.copies(&arguments.name);
+    if arguments.project || arguments.user {
+        copies.retain(|found| {
+            inventory.locked(found).is_some_and(|(scope, ..)| scope == scoped.scope())
+        });
+    }
     if copies.is_empty() {
         return not_installed(arguments, &inventory, printer);
     }
@@ -94,10 +106,10 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         let locked = inventory.locked(found);
         let made = made(found, locked.as_ref().map(|(_, _, entry)| *entry));
         let drift = match &locked {
-            Some((scope, name, _)) => Some(drifts(&packages, *scope, name)?),
+            Some((scope, name, _)) => Some(drifts(packages, *scope, name)?),
             None => None,
         };
-        let copy = CopyHere { packages: &packages, inventory: &inventory, found, made, drift };
+        let copy = CopyHere { packages, inventory: &inventory, found, made, drift };
         let entry = locked.map(|(_, _, entry)| entry);
         match arguments.format {
             Format::Json => values.push(copy.wire(entry, &present)),
@@ -107,8 +119,16 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         }
     }
     match arguments.format {
-        Format::Json => printer.json(&json!({ "name": arguments.name, "copies": values })),
-        Format::Text => printer.report(&pages.join("\n")),
+        Format::Json => {
+            let mut object = packages.scope_json(scoped.choice);
+            object["name"] = arguments.name.as_str().into();
+            object["copies"] = values.into();
+            printer.json(&object);
+        }
+        Format::Text => {
+            printer.say(&scoped.overview_line());
+            printer.report(&pages.join("\n"));
+        }
     }
     Ok(Outcome::Fine)
 }
@@ -330,7 +350,10 @@ impl CopyHere<'_> {
         let places = self.packages.places();
         let mut parts = Vec::new();
         if let Some(problem) = first_problem(self.found) {
-            parts.push(format!("broken: {problem}"));
+            parts.push(match self.found.summary.loaded_by.as_slice() {
+                [] => format!("broken: {problem}"),
+                clients => format!("{problem}; loaded all the same by {}", clients.join(", ")),
+            });
         }
         let is_placed = self.inventory.state(self.found) == SkillState::Placed;
         if let Some(winner) = self.inventory.winner(self.found).filter(|_| !is_placed) {

@@ -60,8 +60,7 @@ pub(crate) struct Arguments {
     /// Write all files to DIR, or to DIR/NAME if DIR does not have the skill's name
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Replace existing files; with `--batch`, whole folders, if all their files are
-    /// replaced
+    /// Replace a folder that exists, if each of its files is replaced
     #[arg(long, requires = "output")]
     force: bool,
     /// Print the report and write nothing
@@ -102,7 +101,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         return Ok(Outcome::Fine);
     };
     let target = skill_writer::skill_folder(output, Some(&migrated.migration().name));
-    let staged = skill_writer::stage(&target, &migrated.files(), arguments.overwrite())?;
+    let staged = skill_writer::stage_alone(&target, &migrated.files(), arguments.overwrite())?;
     let files = migrated.finish(staged, &target, arguments, printer)?;
     match arguments.format {
         Format::Json => printer.json(&migrated.wire(Some(&target), &files)),
@@ -401,13 +400,17 @@ impl Migrated {
             bytes: self.migration().files[0].1.as_bytes(),
             directory: Some(staged.path()),
             directory_name: Some(name),
+            disabled: &[],
         };
         let examined = check_report::examine(&source, &options, None);
         let reports: Vec<_> = examined.report.into_iter().collect();
         printer.talk_report(|colour| full::render(&reports, colour));
         if examined.errors > 0 {
+            let findings = reports.iter().flat_map(|report| &report.findings);
+            let first = findings.into_iter().find(|found| found.severity == Severity::Error);
+            let reason = first.map_or_else(String::new, |found| format!(": {}", found.message));
             return Err(Error::failed(format!(
-                "the migrated `{name}` has errors and was not written"
+                "the migrated `{name}` has errors and was not written{reason}"
             ))
             .hint("run without `--validate` to see the result"));
         }

@@ -11,10 +11,12 @@ use prowess_package::tree::{Tree, TreeFile};
 use prowess_store::install::{contents_of, signatures_of};
 use prowess_store::metadata::SkillMetadata;
 use prowess_trust::{TrustStore, attest};
+use serde_json::json;
 
 use super::Outcome;
 use crate::error::Error;
 use crate::packages::names::author_skill;
+use crate::packages::options::Format;
 use crate::packages::{manager, now};
 use crate::python_requirements;
 use crate::skill::skill_writer;
@@ -49,6 +51,9 @@ pub(crate) struct Arguments {
     /// Overwrite an existing file
     #[arg(long)]
     force: bool,
+    /// The output format
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
@@ -97,6 +102,10 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     };
     let digest = content_digest(&read.tree.hashes()).integrity();
     let Some(path) = archive_path else {
+        if arguments.format == Format::Json {
+            return Err(Error::usage("standard output can't be both the archive and the report")
+                .hint("write the archive to a file with `--output FILE`"));
+        }
         if printer.is_terminal(Channel::Out) {
             return Err(Error::usage("refusing to write an archive to a terminal")
                 .hint("redirect it to a file or a program: `prowess pack DIR -o - > FILE`"));
@@ -111,6 +120,18 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
             .hint("choose another `--output`, or add `--force` to replace it"));
     }
     skill_writer::whole_file(&path, &archive)?;
+    if arguments.format == Format::Json {
+        printer.json(&json!({
+            "name": metadata.name.as_str(),
+            "version": metadata.version.to_string(),
+            "path": path.display().to_string(),
+            "files": read.tree.files().count(),
+            "bytes": archive.len(),
+            "integrity": digest,
+            "left_out": read.left_out,
+        }));
+        return Ok(Outcome::Fine);
+    }
     printer.say(&format!("packed {summary} to `{}` ({count}, {digest})", path.display()));
     Ok(Outcome::Fine)
 }

@@ -30,8 +30,9 @@ use crate::terminal::wrap::wrap;
 /// the tool runs, how far it is trusted, its working directory, what it may and
 /// may not do, what you would be asked, and its limits. Missing programs and
 /// scripts are reported as `prowess run` reports them. Nothing runs. Without
-/// `/TOOL` every tool of the skill is explained. A skill that is not on this
-/// machine is fetched to be read, and nothing is installed.
+/// `/TOOL` every tool of the skill is explained, and then what its text, hooks and
+/// scripts can make an agent do. A skill that is not on this machine is fetched to
+/// be read, and nothing is installed.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -108,16 +109,20 @@ fn decide(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error
         }
     }
     let world = arguments.standing.world(session::world()?)?;
-    let user = arguments.standing.grants(&world)?;
+    // A wrong permission is told also where there is no tool.
+    arguments.standing.grants(&world)?;
     let approvals =
         FileApprovals::of(&world.state).load().map_err(|error| Error::failed(error.to_string()))?;
     let records = tool_policies(&skill.skill, &skill.name);
     let mut decided = Vec::new();
+    let mut works_at_home = false;
     for tool in tools {
         let world = tool_run::world_for(&tool, Arc::clone(&world))?;
+        let user = arguments.standing.grants(&world)?;
         let mut examined =
             examine_for_user(&skill, &tool, arguments.mode, &user, &world, &approvals)
                 .map_err(|error| Error::failed(error.to_string()))?;
+        works_at_home |= world.falls_back_to_home() && examined.decision.spec().depends_on_place();
         // The folder that a skill was fetched into is gone before anybody can look into it.
         if let (Some(_), Some(directory)) = (&loaded.temporary, &loaded.directory) {
             let directory = directory.display().to_string();
@@ -134,7 +139,9 @@ fn decide(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error
             let instructions = capabilities.iter().map(|found| instructions(found, width));
             let pages: Vec<String> = pages.chain(instructions).collect();
             printer.report(&pages.join("\n"));
-            standing::hint_at_home(&world, printer);
+            if works_at_home {
+                printer.hint(&standing::home_hint());
+            }
         }
         Format::Json => {
             let tools: Vec<Value> = decided

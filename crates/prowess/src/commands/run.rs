@@ -48,7 +48,7 @@ use crate::terminal::printer::Printer;
 Examples:
   prowess run examples/word-count --input file=examples/README.md --yes
   prowess run examples/word-count --input file=/dev/null --yes --format json
-  prowess run examples/git-insights/scripts/hot-files.sh --yes -- --count=3
+  prowess run examples/word-count/scripts/words.sh --yes -- examples/README.md
   prowess run examples/release-notes --input commits=@log --model ollama/qwen3
 
 Exit codes:

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use prowess_core::{Problem, ProblemKind, Remedy};
-use prowess_library::packages::{HeldSkill, PackageManager, Revocations, VerifyReport};
+use prowess_library::packages::{
+    HeldSkill, PackageManager, Revocations, ScopeChoice, ScopeReason, VerifyReport,
+};
 use prowess_library::{FetchedSkill, Found, SkillChoice};
 use prowess_package::name::SkillName;
 use prowess_store::drift::{Drift, VerifiedSkill};
@@ -16,9 +18,9 @@ use serde_json::{Value, json};
 
 use super::Outcome;
 use crate::error::Error;
-use crate::packages::manager;
 use crate::packages::names::with_version;
 use crate::packages::options::{Format, ScopeOption};
+use crate::packages::scope::ScopedPackages;
 use crate::packages::sources::SourceSession;
 use crate::render::signature_text;
 use crate::session;
@@ -70,12 +72,12 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let packages = manager()?;
-    let scope = arguments.scope.scope();
+    let scoped = ScopedPackages::open(arguments.scope)?;
+    let packages = &scoped.packages;
     let mut names: Vec<SkillName> = Vec::new();
     let mut held: Vec<FetchedSkill> = Vec::new();
     for word in &arguments.skills {
-        match target(word, arguments, &packages, printer)? {
+        match target(word, arguments, &scoped, printer)? {
             Target::Installed(name) => names.push(name),
             Target::Held(skills) => held.extend(skills),
         }
@@ -83,14 +85,17 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     let installed = if names.is_empty() && !arguments.skills.is_empty() {
         VerifyReport { skills: Vec::new() }
     } else {
-        verify_installed(&packages, &names, scope, arguments.online, printer)?
+        if arguments.format == Format::Text {
+            printer.say(&scoped.line());
+        }
+        verify_installed(packages, &names, scoped.scope(), arguments.online, printer)?
     };
     let is_fine = installed.is_ok() && held.iter().all(|skill| skill.held.is_ok());
     match arguments.format {
         Format::Json => {
             let skills = installed.skills.iter().map(wire);
             let skills: Vec<Value> = skills.chain(held.iter().map(held_wire)).collect();
-            printer.json(&json!({ "ok": is_fine, "skills": skills }));
+            printer.json(&report_json(&scoped, is_fine, skills));
         }
         Format::Text => {
             if installed.skills.is_empty() && held.is_empty() {
@@ -98,7 +103,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
             }
             print_installed(&installed.skills, printer);
             print_held(&held, printer);
-            for step in next_steps(&installed.skills, scope) {
+            for step in next_steps(&installed.skills, scoped.choice) {
                 printer.hint(&step);
             }
         }
@@ -121,12 +126,12 @@ enum Target {
 fn target(
     word: &Path,
     arguments: &Arguments,
-    packages: &PackageManager,
+    scoped: &ScopedPackages,
     printer: &mut Printer,
 ) -> Result<Target, Error> {
     let name: Option<SkillName> = word.to_str().and_then(|text| text.parse().ok());
     if let Some(name) = &name
-        && packages.is_installed(name, arguments.scope.scope())?
+        && scoped.packages.is_installed(name, scoped.scope())?
     {
         if word.exists() {
             printer.note(&format!(
@@ -174,22 +179,32 @@ pub(crate) fn verify(
     format: Format,
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
-    let packages = manager()?;
-    let report = verify_installed(&packages, names, scope.scope(), online, printer)?;
+    let scoped = ScopedPackages::open(scope)?;
+    if format == Format::Text {
+        printer.say(&scoped.line());
+    }
+    let report = verify_installed(&scoped.packages, names, scoped.scope(), online, printer)?;
     match format {
         Format::Json => {
             let skills: Vec<Value> = report.skills.iter().map(wire).collect();
-            printer.json(&json!({ "ok": report.is_ok(), "skills": skills }));
+            printer.json(&report_json(&scoped, report.is_ok(), skills));
         }
         Format::Text if report.skills.is_empty() => printer.note("nothing is installed"),
         Format::Text => {
             print_installed(&report.skills, printer);
-            for step in next_steps(&report.skills, scope.scope()) {
+            for step in next_steps(&report.skills, scoped.choice) {
                 printer.hint(&step);
             }
         }
     }
     Ok(if report.is_ok() { Outcome::Fine } else { Outcome::Findings })
+}
+
+fn report_json(scoped: &ScopedPackages, is_ok: bool, skills: Vec<Value>) -> Value {
+    let mut object = scoped.packages.scope_json(scoped.choice);
+    object["ok"] = is_ok.into();
+    object["skills"] = skills.into();
+    object
 }
 
 fn verify_installed(
@@ -260,8 +275,8 @@ fn require_signatures(installed: &VerifyReport, held: &[FetchedSkill]) -> Result
 
 /// What to do about what was found, for each skill the one step that helps: putting files back does nothing where a key
 /// counts no longer, and trusting a key nothing where files have changed.
-fn next_steps(findings: &[VerifiedSkill], scope: Scope) -> BTreeSet<String> {
-    let restore = restore_command(scope);
+fn next_steps(findings: &[VerifiedSkill], choice: ScopeChoice) -> BTreeSet<String> {
+    let restore = restore_command(choice);
     let step = |finding: &VerifiedSkill| {
         let has = |is_meant: fn(&Drift) -> bool| finding.drifts.iter().any(is_meant);
         if has(|drift| matches!(drift, Drift::Revoked(_))) {
@@ -301,11 +316,12 @@ fn next_steps(findings: &[VerifiedSkill], scope: Scope) -> BTreeSet<String> {
     findings.iter().filter_map(step).collect()
 }
 
-/// The command that installs what the lock file of a scope says.
-pub(crate) fn restore_command(scope: Scope) -> &'static str {
-    match scope {
-        Scope::User => "prowess install",
-        Scope::Project => "prowess install --project",
+/// The command that installs what the lock file says, from where the user stands.
+fn restore_command(choice: ScopeChoice) -> &'static str {
+    match (choice.reason, choice.scope) {
+        (ScopeReason::ProjectLock | ScopeReason::NoProjectLock, _) => "prowess install",
+        (ScopeReason::Asked, Scope::User) => "prowess install --user",
+        (ScopeReason::Asked, Scope::Project) => "prowess install --project",
     }
 }
 

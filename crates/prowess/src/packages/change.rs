@@ -17,6 +17,7 @@ use crate::terminal::printer::{Channel, Printer, inline, visible_lines};
 
 /// How a change is carried out.
 #[derive(Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct ChangeOptions {
     /// Show it, and write nothing.
     pub(crate) dry_run: bool,
@@ -92,8 +93,18 @@ impl Deciding<'_> {
         match confirm("Install it? [y]es / [N]o: ", self.printer) {
             Some(true) => Ok(Decision::ApplyAsShown),
             Some(false) => Err(Error::refused("nothing was installed, because you did not agree")),
-            None => Err(Error::refused("confirmation is needed, but this is not a terminal")
-                .hint("read the questions with `--dry-run` and the texts with `--diff`, then agree with `--yes`")),
+            None => {
+                let error = Error::refused("confirmation is needed, but this is not a terminal")
+                    .hint("read the questions with `--dry-run`, then agree with `--yes`");
+                let differs = change.plan.steps.iter().any(|step| {
+                    step.difference.as_ref().is_some_and(|difference| !difference.files.is_empty())
+                });
+                Err(if differs && !self.options.diff {
+                    error.hint("`--diff` prints how the texts differ from what is installed")
+                } else {
+                    error
+                })
+            }
         }
     }
 
@@ -228,6 +239,7 @@ fn finish(
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
     printer.stands("what was installed stays");
+    report.set_names(done.change.names());
     let plan = &done.change.plan;
     for note in &done.notes {
         printer.warning(note);

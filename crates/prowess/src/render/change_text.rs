@@ -165,7 +165,10 @@ pub(crate) fn step(step: &InstallStep, keeps_files: bool, width: Option<usize>) 
         let packages: Vec<&str> = packages.iter().map(|package| package.as_str()).collect();
         line(&mut page, &format!("  python {}", inline(&packages.join(", "))), 9);
     }
-    line(&mut page, &format!("  agent  {}", capability_text::AGENT_RIGHTS), 9);
+    // Whoever updates a skill has read it once.
+    if step.difference.is_none() || step.review.asks_about_capabilities() {
+        line(&mut page, &format!("  agent  {}", capability_text::AGENT_RIGHTS), 9);
+    }
     if let Some(difference) = &step.difference {
         for text in differences(difference) {
             line(&mut page, &format!("  change {text}"), 9);
@@ -196,14 +199,12 @@ pub(crate) fn step(step: &InstallStep, keeps_files: bool, width: Option<usize>) 
 fn differences(difference: &SkillDifference) -> Vec<String> {
     let files = &difference.files;
     let mut lines = Vec::new();
-    if difference.is_wording_only {
-        lines.push("only its wording".to_owned());
-    }
     for (word, paths) in
         [("changed", &files.changed), ("added", &files.added), ("removed", &files.removed)]
     {
         if !paths.is_empty() {
-            lines.push(format!("{word} {}", capability_text::paths(paths)));
+            let wording = if difference.is_wording_only { "only wording: " } else { "" };
+            lines.push(format!("{wording}{word} {}", capability_text::paths(paths)));
         }
     }
     if !difference.removed.is_empty() {

@@ -111,8 +111,10 @@ pub(crate) fn start(
     }
     let PathValues { values, outside } = resolve_paths(&call.tool, call.values, &world);
     let call = Call { values, ..call };
-    standing::hint_at_home(&world, printer);
     let prepared = prepare_for_user(call, user.reading(outside), &world)?;
+    if prepared.uses_working_directory() {
+        standing::hint_at_home(&world, printer);
+    }
     for (parameter, value) in prepared.option_like() {
         printer.warning(&format!(
             "the value of `{parameter}` is `{value}`, which the program may take for an option"

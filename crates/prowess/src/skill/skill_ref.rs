@@ -203,6 +203,11 @@ pub(crate) fn note_others(
     Ok(())
 }
 
+/// Whether a name is a spelling of SKILL.md in any case, or one of the other names that skills are found by.
+pub(crate) fn is_main_spelling(name: &str) -> bool {
+    is_main_name(name) || name.eq_ignore_ascii_case(SPELLINGS[0])
+}
+
 pub(crate) fn load_stdin() -> Result<Loaded, Error> {
     let mut bytes = Vec::new();
     read_bounded(&mut io::stdin().lock(), &mut bytes).map_err(|source| {

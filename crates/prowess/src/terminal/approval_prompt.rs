@@ -120,10 +120,12 @@ fn page(asked: &ApprovalRequest, colour: bool, width: Option<usize>) -> String {
                 Some(text) => ("-", text),
                 None => continue,
             },
-            LineKind::May => ("+", explained.text.clone()),
-            LineKind::MayNot => ("-", explained.text.clone()),
-            LineKind::Asks | LineKind::Refused => ("?", explained.text.clone()),
-            LineKind::Trust | LineKind::Note | LineKind::Limit => (" ", explained.text.clone()),
+            LineKind::May => ("+", explained.short_text().to_owned()),
+            LineKind::MayNot => ("-", explained.short_text().to_owned()),
+            LineKind::Asks | LineKind::Refused => ("?", explained.short_text().to_owned()),
+            LineKind::Trust | LineKind::Note | LineKind::Limit => {
+                (" ", explained.short_text().to_owned())
+            }
         };
         line(&mut page, &format!("  {mark} {}", inline(&text)), 4);
     }

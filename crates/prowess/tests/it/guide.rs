@@ -189,7 +189,7 @@ fn fence_parts(
                 parts.extend(current.replace(example(*at, command)).map(Part::Run));
             }
             (None, Some(example)) if language == "console" => {
-                example.expected.push((*line).to_owned())
+                example.expected.push((*line).to_owned());
             }
             (None, None) if language == "console" => {
                 panic!("{place}: `{line}` belongs to no command")
@@ -200,8 +200,25 @@ fn fence_parts(
     parts.extend(current.map(Part::Run));
 }
 
+/// Programs that pages use and that not every machine has.
+const OPTIONAL: &[&str] = &["jq"];
+
+/// An optional program that a command needs and this machine lacks.
+fn missing_program(command: &str) -> Option<&'static str> {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let is_here =
+        |name: &str| std::env::split_paths(&folders).any(|folder| folder.join(name).is_file());
+    let is_named = |name: &str| command.split_whitespace().any(|word| word == name);
+    OPTIONAL.iter().copied().find(|name| is_named(name) && !is_here(name))
+}
+
 /// Runs a command where the one before it left the shell: its folder and its variables are kept.
+#[expect(clippy::print_stderr, reason = "a command that is skipped says so")]
 fn run(scene: &Scene, example: &Example) -> Result<(), String> {
+    if let Some(program) = missing_program(&example.command) {
+        eprintln!("SKIPPED `{}`: `{program}` is not installed", example.command);
+        return Ok(());
+    }
     let state = scene.path().join("state");
     std::fs::create_dir_all(&state).expect("a folder can be made");
     let script = format!(
@@ -254,7 +271,7 @@ fn for_readers(printed: &str, scene: &Path) -> String {
 }
 
 fn indented(text: &str) -> String {
-    text.lines().map(|line| format!("    {line}\n")).collect()
+    text.lines().fold(String::new(), |text, line| text + "    " + line + "\n")
 }
 
 /// The first expected line that was not printed; `None` if all were, in order and with nothing else but what `…` stands for.

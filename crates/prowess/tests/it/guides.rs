@@ -5,7 +5,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use prowess_testkit::{Answer, Recorded, Reply, Scene, Script, ScriptedProvider, repository};
+use prowess_testkit::{
+    Answer, Published, Recorded, Reply, Scene, Script, ScriptedProvider, TestRegistry, repository,
+};
 
 use crate::guide::{Tally, page_scene, prepare, run_page};
 use crate::{scene, skill};
@@ -36,6 +38,9 @@ fn model(answer: &'static str) -> ScriptedProvider {
 
 /// A skill whose tool prints a key that it was given.
 const ISSUES: &str = "---\nname: issues\ndescription: Looks at issues\nversion: 1.0.0\nauthor: Ada\nmodes: [Dev, Global]\nread_only: true\npermissions: [\"env:read:GITHUB_TOKEN\"]\n---\n\n# Issues\n\n### whoami\n\nSays who asks.\n\n#### Parameters\n\nNone.\n\n#### Command\n\n```bash\n./scripts/whoami.sh\n```\n";
+/// A script that would call programs which nobody declared.
+const REPORT: &str =
+    "#!/bin/sh\nif grep -q ERROR \"$1\"; then\n  curl https://example.com\n  git log -1\nfi\n";
 /// A skill that needs a package without saying so.
 const SEARCH: &str = "---\nname: search\ndescription: Searches\nversion: 1.0.0\nlicense: MIT\nauthor: Ada\nsecurity_tier: experimental\npermissions: []\ntools:\n  - name: search_web\n    description: Searches the web\n    parameters:\n      query: {type: string, required: true}\n---\n\n# Search\n";
 const SEARCH_TOOLS: &str = "import requests\nfrom gaia.agents.base.tools import tool\n\n\n@tool(atomic=True)\ndef search_web(query: str) -> dict:\n    \"\"\"Search the web.\"\"\"\n    return {}\n";
@@ -68,8 +73,13 @@ fn agent_manifests() {
 
 #[test]
 fn agents() {
-    let scene = page_scene(&[]).file("work/greet/SKILL.md", greet());
-    guide("agents", &scene, 1);
+    let lock =
+        r#"{"version": 1, "skills": {"hello": {"source": "./theirs", "sourceType": "local"}}}"#;
+    let scene = page_scene(&[])
+        .file("work/greet/SKILL.md", greet())
+        .file("work/skills-lock.json", lock)
+        .file("work/theirs/hello/SKILL.md", skill("hello"));
+    guide("agents", &scene, 0);
 }
 
 #[test]
@@ -93,13 +103,22 @@ fn convert() {
 
 #[test]
 fn install() {
-    let scene = page_scene(&[]).file("work/greet/SKILL.md", greet());
+    let registry = TestRegistry::start();
+    for version in ["1.2.0", "1.3.0", "2.0.0"] {
+        let text = greet().replace("greet", "minutes").replace("1.0.0", version);
+        let author = page_scene(&[]).file("work/minutes/SKILL.md", text);
+        prepare(&author, "prowess pack minutes --output minutes.tar.gz");
+        let archive = author.bytes("work/minutes.tar.gz");
+        registry.publish(Published::new("acme", "minutes", version, archive));
+    }
+    let scene =
+        page_scene(&[("PROWESS_REGISTRY", registry.url())]).file("work/greet/SKILL.md", greet());
     let scene = (1..12).fold(scene, |scene, number| {
         let name = format!("azure-{number}");
         scene.file(&format!("work/skills/{name}/SKILL.md"), skill(&name))
     });
     let scene = scene.file("work/skills/azure-cli/SKILL.md", skill("Azure CLI"));
-    guide("install", &scene, 3);
+    guide("install", &scene, 2);
 }
 
 #[test]
@@ -156,14 +175,31 @@ fn run() {
         .copy("fixtures/gibberish/8.1/git", "work/skills/git")
         .copy("examples/word-count", "work/skills/word-count")
         .file("work/a.txt", "one two\n")
+        .file("work/skills/pdf/SKILL.md", skill("pdf"))
+        .script(
+            "work/skills/pdf/scripts/fields.py",
+            "#!/usr/bin/env python3\nimport sys\nprint(sys.argv[1:])\n",
+        )
+        .file("work/form.pdf", "%PDF-1.7\n")
+        .file("work/costs.csv", "total,3\n")
+        .file("work/skills/logs/SKILL.md", skill("logs"))
+        .script("work/skills/logs/scripts/report.sh", REPORT)
+        .file("work/app.log", "started\n")
         .file("work/skills/issues/SKILL.md", ISSUES)
         .script(
             "work/skills/issues/scripts/whoami.sh",
             "#!/bin/sh\necho \"using token $GITHUB_TOKEN\"\n",
         )
         .file("work/skills/search/SKILL.md", SEARCH)
-        .file("work/skills/search/tools.py", SEARCH_TOOLS);
+        .file("work/skills/search/tools.py", SEARCH_TOOLS)
+        .file("work/skills/logs/SKILL.md", crate::skill("logs"))
+        .file(
+            "work/skills/logs/scripts/report.sh",
+            "echo \"$(grep -c error \"$1\") errors\"\nperl -e 1 2>/dev/null\ngit log 2>/dev/null\nexit 0\n",
+        )
+        .file("work/app.log", "error\n".repeat(7));
     prepare(&scene, HISTORY);
+    prepare(&scene, "prowess install ./skills/pdf --allow-experimental --yes");
     guide("run", &scene, 2);
 }
 

@@ -76,11 +76,27 @@ fn skills_without_readable_front_matter_are_migrated_as_what_they_are() {
             "---\nname: half\ndescription: {{what}}\n---\n\n# Half\n\nText.\n",
             "name: half",
         ),
+        (
+            "ann/dashes",
+            "----\nname: dashes\ndescription: Four of them\n----\n\n# D\n",
+            "description: Four of them",
+        ),
+        (
+            "ann/below",
+            "# Title\n\n---\nname: below\ndescription: Further down\n---\n\nText.\n",
+            "description: Further down",
+        ),
         ("ann/colon", "---\nname: colon\ndescription: Two: colons\n---\n\n# C\n", "Two: colons"),
     ];
     let scene = cases.iter().fold(scene(), |scene, (path, text, _)| with_skill(scene, path, text));
+    let wide: Vec<u8> = "\u{feff}---\nname: wide\ndescription: Zwölf\n---\n\n# W\n"
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    let scene = scene.file("skills/ann/wide/SKILL.md", wide);
     let report = report(&scene, "");
-    assert_eq!(report["migrated"], cases.len(), "{report:#}");
+    assert_eq!(report["migrated"], cases.len() + 1, "{report:#}");
+    assert!(scene.text("new/wide/SKILL.md").contains("description: Zwölf\n"));
     for (path, text, wanted) in cases {
         let name = path.trim_start_matches("ann/");
         let written = scene.text(&format!("new/{name}/SKILL.md"));
@@ -160,6 +176,12 @@ fn a_folder_of_somebody_else_is_neither_mixed_nor_deleted() {
         assert_eq!(scene.text("new/weather/SKILL.md"), "of another author", "{force}");
         assert!(files.contains("new/weather/secret.py") && !files.contains(".prowess-"), "{files}");
     }
+    // The same for one skill.
+    for force in ["", " --force"] {
+        let said = scene.run(&format!("migrate skills/ann/weather --output new{force}"));
+        assert!(said.starts_with("exit 1"), "{said}");
+        assert_eq!(scene.text("new/weather/SKILL.md"), "of another author", "{force}");
+    }
     let reason = report(&scene, " --force");
     let reason = skill(&reason, "ann/weather")["reason"].as_str().expect("a reason").to_owned();
     assert_eq!(
@@ -198,6 +220,8 @@ fn every_skip_has_its_reason_and_its_source() {
         let told = skill["reason"].as_str().expect("a reason");
         assert!(told.starts_with(reason), "{source}: {told}");
     }
+    let text = scene.run("migrate skills/ann/fine/SKILL.md --batch --dry-run");
+    assert!(text.contains("is a file, not a folder of skills"), "{text}");
     let text = scene.run("migrate skills --batch --dry-run");
     assert!(
         text.contains("skipped skills/ann/torn/SKILL.md: line 3: an unresolved merge conflict\n"),
@@ -283,10 +307,11 @@ fn skills_of_other_dialects_are_converted_and_gaia_skills_copied() {
 }
 
 /// The real archive is not part of the repository; the corpus has a sample of it, chosen for its oddities.
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 #[test]
 fn nearly_all_real_skills_are_migrated() {
     let Some(corpus) = prowess_testkit::corpus() else {
-        eprintln!("skipped: there is no corpus beside the repository");
+        eprintln!("SKIPPED: the corpus is missing beside the repository");
         return;
     };
     let output = scene().stdout(&format!(

@@ -5,6 +5,7 @@
 use std::os::unix::fs::symlink;
 
 use prowess_testkit::Scene;
+use prowess_testkit::archives::{zip, zipped};
 use serde_json::{Value, json};
 
 use crate::scene;
@@ -143,7 +144,7 @@ fn all_missing_programs_are_told_at_once_even_if_the_script_succeeds() {
     assert_eq!((code, &envelope["success"]), (0, &json!(true)), "{envelope}");
     assert_eq!(
         warnings(&envelope),
-        "`scripts/all.sh` calls `git`, `curl` and `perl`, which the sandbox does not provide; declare them, as in `permissions: [\"shell:execute:git,curl,perl\"]`\n\
+        "`scripts/all.sh` calls `git`, `curl` and `perl`, which the sandbox does not provide; declare or grant `shell:execute:git,curl,perl`\n\
          `scripts/all.sh` calls `frobnicate`, which is not on this machine\n\
          it looked for `node`, which the sandbox does not provide"
     );
@@ -151,6 +152,20 @@ fn all_missing_programs_are_told_at_once_even_if_the_script_succeeds() {
     assert!(policy.contains("calls `git`, `curl` and `perl`"), "{policy}");
     let asked = scene.run_on_terminal(&["run", "../../skills/forms/scripts/all.sh"], "n\n");
     assert!(asked.contains("`frobnicate`"), "{asked}");
+}
+
+#[test]
+fn programs_that_a_python_script_starts_are_told_too() {
+    let text = "import subprocess, os, sys\n\
+        if len(sys.argv) > 9:\n    subprocess.run(['git', 'log'])\n    os.system('curl x | sort')\n\
+        print(subprocess.run(['python3', '-c', 'print(6*7)'], capture_output=True, text=True).stdout)\n";
+    let scene = forms("").file("skills/forms/scripts/a.py", text);
+    let (code, envelope) = run(&scene, "scripts/a.py", &[]);
+    assert_eq!((code, &envelope["output"]), (0, &json!("42\n\n")), "{envelope}");
+    let told = "`scripts/a.py` calls `git` and `curl`, which the sandbox does not provide; declare or grant `shell:execute:git,curl`";
+    assert_eq!(warnings(&envelope), told);
+    let policy = scene.stdout("policy ../../skills/forms/scripts/a.py");
+    assert!(policy.contains(told), "{policy}");
 }
 
 #[test]
@@ -167,7 +182,7 @@ fn files_that_are_no_scripts_are_refused_with_the_reason() {
     let scene = forms("")
         .file("skills/forms/scripts/empty.sh", "")
         .file("skills/forms/scripts/crlf.sh", "#!/bin/sh\r\necho hi\r\n")
-        .file("skills/forms/scripts/data.json", "{}")
+        .file("skills/forms/scripts/data.csv", "a,b\n")
         .file("skills/forms/scripts/plain", "echo hi\n")
         .file("skills/forms/scripts/relative.py", "#!./python\n")
         .file("skills/forms/scripts/gone", "#!/usr/bin/env no-such-interpreter\n")
@@ -176,7 +191,7 @@ fn files_that_are_no_scripts_are_refused_with_the_reason() {
     for (path, code, reason) in [
         ("scripts/empty.sh", 126, "the file is empty"),
         ("scripts/crlf.sh", 126, "Windows line endings"),
-        ("scripts/data.json", 126, "neither a `#!` line nor"),
+        ("scripts/data.csv", 126, "neither a `#!` line nor"),
         ("scripts/plain", 126, "neither a `#!` line nor"),
         ("scripts/relative.py", 126, "neither a name nor an absolute path"),
         ("scripts/gone", 127, "`no-such-interpreter` was not found"),
@@ -246,7 +261,7 @@ fn the_script_file_itself_can_be_named() {
 #[test]
 fn installed_skills_have_scripts() {
     let scene = forms("").file("skills/forms/scripts/ok.sh", "echo installed\n");
-    let installed = scene.run("install ../../skills/forms --yes --allow-experimental --user");
+    let installed = scene.run("install ../../skills/forms --yes --allow-experimental");
     assert!(installed.contains("exit 0"), "{installed}");
     std::fs::remove_dir_all(scene.path().join("skills")).expect("it is ours");
     let (code, envelope) = envelope(&scene, &["run", "forms/scripts/ok.sh", "--yes"]);
@@ -315,6 +330,8 @@ fn exec_runs_a_command_line_where_the_user_is() {
     assert!(warnings(&told).contains("`exec:sh` calls `git`"), "{told}");
     let (_, _, secret) = exec(&["cat", "/etc/shadow"]);
     assert_eq!(secret["success"], false);
+    let shown = scene.run("exec ../../skills/forms --yes -- bash scripts/ok.sh");
+    assert!(shown.contains("hint: write `[SCENE]/skills/forms/scripts/ok.sh`"), "{shown}");
 }
 
 #[test]
@@ -358,7 +375,7 @@ fn scripts_are_shown_and_named_in_hints() {
     let scene = forms("")
         .file("skills/forms/scripts/a.py", "print(1)\n")
         .file("skills/forms/scripts/b", "#!/usr/bin/env bash\n")
-        .file("skills/forms/scripts/data.json", "{}")
+        .file("skills/forms/scripts/data.csv", "a,b\n")
         .file("skills/forms/scripts/__init__.py", "")
         .file("skills/forms/node_modules/x/y.js", "1\n")
         .file("skills/forms/lib/c.ts", "1\n")
@@ -403,5 +420,30 @@ fn inline_packages_that_cannot_be_used_are_refused() {
         let (code, envelope) = run(&scene, script, &[]);
         let error = envelope["error"].as_str().unwrap_or_default();
         assert!(code == 125 && error.contains(reason), "{script}: {envelope}");
+    }
+}
+
+#[test]
+fn inline_packages_are_installed_for_the_script() {
+    let text = "#!/usr/bin/env -S uv run --script\n# /// script\n# dependencies = [\"tinypkg>=1\"]\n# ///\n\
+        import neighbour, tinypkg\nprint(tinypkg.VALUE + neighbour.VALUE)\n";
+    let about = "Metadata-Version: 2.1\nName: tinypkg\nVersion: 1.0\n";
+    let wheel = "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n";
+    let record = "tinypkg.py,,\ntinypkg-1.0.dist-info/METADATA,,\ntinypkg-1.0.dist-info/WHEEL,,\ntinypkg-1.0.dist-info/RECORD,,\n";
+    let archive = zip(&[
+        zipped("tinypkg.py", b"VALUE = 40\n"),
+        zipped("tinypkg-1.0.dist-info/METADATA", about.as_bytes()),
+        zipped("tinypkg-1.0.dist-info/WHEEL", wheel.as_bytes()),
+        zipped("tinypkg-1.0.dist-info/RECORD", record.as_bytes()),
+    ]);
+    let scene = forms("")
+        .file("wheels/tinypkg-1.0-py3-none-any.whl", archive)
+        .file("skills/forms/scripts/neighbour.py", "VALUE = 2\n")
+        .file("skills/forms/scripts/main.py", text);
+    let wheels = scene.path().join("wheels").display().to_string();
+    let scene = scene.variable("PIP_NO_INDEX", "1").variable("PIP_FIND_LINKS", &wheels);
+    for run in ["first", "second"] {
+        let (code, envelope) = self::run(&scene, "scripts/main.py", &[]);
+        assert_eq!((code, &envelope["output"]), (0, &json!("42\n")), "{run}: {envelope}");
     }
 }

@@ -1,5 +1,5 @@
-//! A narrower grant never allows more, on real folders: whatever a tool can't write with the wider grant, it can't write with
-//! the narrower one either.
+//! A narrower grant never allows more, on real folders: whatever a tool can't write with the wider grant, it can't
+//! write with the narrower one either.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,17 +12,17 @@ use prowess_sandbox::{FileAccess, FileGrant};
 use super::Place;
 use crate::lower::LoweredSpec;
 
-/// Few names, so that folders, settings and grants meet.
+/// Few names, so that folders, settings and grants overlap.
 const NAMES: &[&str] = &["a", "b", "hooks", ".cargo", "f.sh"];
-/// How deep everything lies.
+/// The depth of paths.
 const DEPTH: usize = 2;
 
-/// Some names below the project.
+/// Some paths below the project.
 fn way() -> impl Strategy<Value = Vec<&'static str>> {
     prop::collection::vec(prop::sample::select(NAMES), 0..=DEPTH)
 }
 
-/// Settings of git that name a place, `VALUE`, or the end of a way to it.
+/// Git settings that refer to a path, `VALUE`, or to the end of one.
 fn setting() -> impl Strategy<Value = String> {
     let keys = prop::sample::select(vec![
         "[core]\n\thooksPath = VALUE\n",
@@ -33,7 +33,7 @@ fn setting() -> impl Strategy<Value = String> {
         "[alias]\n\tx = !VALUE\n",
         "[safe]\n\tdirectory = VALUE\n",
     ]);
-    // From the project's folder, from where the settings are, or from a folder beside.
+    // Relative to the project, to the settings, or to a neighbouring folder.
     let starts = prop::sample::select(vec!["", "./", "../", "ROOT/", "~/project/"]);
     (keys, starts, way()).prop_map(|(key, start, way)| {
         let value = format!("{start}{}", way.join("/"));
@@ -69,7 +69,7 @@ fn tree() -> impl Strategy<Value = Tree> {
         })
 }
 
-/// A grant, and one for a part of it.
+/// A grant, and a narrower one.
 fn grants() -> impl Strategy<Value = (String, String)> {
     let ends = prop::sample::select(vec!["", "/**", "/*", "/f.sh", "/*.sh", "/hooks/*"]);
     (way(), way(), ends).prop_map(|(wide, more, end)| {
@@ -84,7 +84,7 @@ impl Tree {
         let place = Place::new(&["home/x"]);
         let project = place.root.join("home/project");
         let at = |way: &[&str]| way.iter().fold(project.clone(), |path, name| path.join(name));
-        // What is in the way of something else stays as it is.
+        // Existing paths are kept.
         for way in &self.folders {
             let _ = std::fs::create_dir_all(at(way));
         }
@@ -115,15 +115,15 @@ impl Tree {
     }
 }
 
-/// Whether a run could leave something at a path: the nearest grant says that it may be written, and nobody moves it aside.
+/// Whether a run could leave something at a path: the nearest grant allows writing, and it is not renamed afterwards.
 fn can_leave(lowered: &LoweredSpec, path: &Path) -> bool {
     let covers = |grant: &&FileGrant| {
-        // Most are about something else.
+        // Most are unrelated.
         let Ok(rest) = path.strip_prefix(&grant.path) else { return false };
         let Some(pattern) = &grant.pattern else { return true };
         let parts = rest.iter().map(|name| name.to_string_lossy().into_owned()).collect();
         let pattern = PathPattern::parse(pattern).expect("it is one");
-        // The sandbox takes a pattern for files, and not for what is below them.
+        // The sandbox applies a pattern to files, and not to what is below them.
         pattern.parts().len() <= rest.iter().count()
             && pattern.matches(&RootedPath { root: PathRoot::Working, parts })
     };
@@ -134,7 +134,7 @@ fn can_leave(lowered: &LoweredSpec, path: &Path) -> bool {
     is_written && !absent.any(|absent| path.starts_with(&absent.place))
 }
 
-/// Every path that the names give.
+/// All paths that the names form.
 fn paths(project: &Path) -> Vec<PathBuf> {
     let mut found = vec![project.to_owned()];
     let mut last = found.clone();
@@ -153,7 +153,8 @@ proptest! {
         let place = tree.make();
         let world = place.world(&tree.path(&place));
         let lower = |permission: &str| place.lower_in(&world, &[permission], Tier::Experimental);
-        // Whoever is refused writes nothing; a wider grant is refused for what is missing, which says nothing about parts.
+        // A refused grant writes nothing; a wider grant may be refused for a missing path, which says nothing about its
+        // parts.
         let (Ok(wide), Ok(narrow)) = (lower(&wide), lower(&narrow)) else { return Ok(()) };
         for path in paths(&place.root.join("home/project")) {
             prop_assert!(

@@ -121,7 +121,7 @@ fn a_reader_that_does_not_come_has_the_run_cancelled() {
     while !cancel.is_cancelled() {
         sender.send(token(&"x".repeat(100)));
     }
-    // What the run still says before it has noticed.
+    // Events that the run sends before it notices.
     sender.send(token("late"));
     sender.send(Event::Error { message: "Skill execution was cancelled".to_owned() });
     let envelope = sender.finish(cancelled());
@@ -201,7 +201,7 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// The events with everything merged that may be: two sequences that say the same are equal.
+/// The events, merged as far as possible: equivalent sequences are equal.
 fn normal(events: impl IntoIterator<Item = Event>) -> Vec<Event> {
     let mut merged: Vec<Event> = Vec::new();
     for event in events {
@@ -218,8 +218,8 @@ fn normal(events: impl IntoIterator<Item = Event>) -> Vec<Event> {
 }
 
 proptest! {
-    /// Whatever the bounds and however reading and writing alternate: texts are concatenated to what was sent, other
-    /// events are all there, in order, numbers have no gaps, and the end is last.
+    /// For any limits and any interleaving of reads and writes: texts are concatenated to what was sent, all other
+    /// events arrive in order, sequence numbers have no gaps, and the final event is last.
     #[test]
     fn nothing_is_lost_or_reordered(
         events in prop::collection::vec((event(), 0_usize..3), 0..80),

@@ -18,7 +18,7 @@ fn service(queued: usize) -> ExecutionService {
     })
 }
 
-/// Holds the only thread until it is told to end.
+/// Occupies the only thread until it is told to end.
 fn gate(service: &ExecutionService) -> (RunHandle, mpsc::Sender<()>) {
     let (go, wait) = mpsc::channel();
     let handle = service.submit(&Owner::new("gate"), move |_, _| {
@@ -39,7 +39,7 @@ async fn until_queued(service: &ExecutionService, count: usize) {
     }
 }
 
-/// Queues something that says its owner's name.
+/// Queues a job that records its owner's name.
 async fn say(
     service: &ExecutionService,
     name: &'static str,
@@ -81,7 +81,7 @@ fn a_part_that_is_cancelled_or_dropped_while_it_waits_never_runs() {
         let order = Arc::new(Mutex::new(String::new()));
         let (first, second) = (CancellationToken::default(), CancellationToken::default());
         let both = async {
-            // The second one finds no room in the queue.
+            // The second one does not fit into the queue.
             tokio::join!(
                 say(&service, "a", &order, &first),
                 say(&service, "a", &order, &second),

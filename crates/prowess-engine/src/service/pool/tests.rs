@@ -7,7 +7,7 @@ use prowess_core::Problem;
 use super::{Job, Load, Pool};
 use crate::service::queue::{Owner, QueueLimits};
 
-/// Says that it has started, and ends when it may.
+/// A job that reports its start, and ends when it is allowed to.
 struct Waiting {
     name: &'static str,
     started: Sender<&'static str>,

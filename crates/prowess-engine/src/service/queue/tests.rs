@@ -13,7 +13,7 @@ fn owner(name: &str) -> Owner {
     Owner::new(name)
 }
 
-/// The order in which runs start when one runs at a time.
+/// The order in which runs start if one runs at a time.
 fn order(queue: &mut FairQueue<&'static str>) -> Vec<&'static str> {
     let mut order = Vec::new();
     while let Some((owner, item)) = queue.pop() {
@@ -43,7 +43,7 @@ fn an_owner_at_its_limit_is_passed_over_and_keeps_its_turn() {
     let next = |queue: &mut FairQueue<&'static str>| queue.pop().map(|(_, item)| item);
     assert_eq!(next(&mut queue), Some("a1"));
     assert_eq!(next(&mut queue), Some("b1"));
-    // A place is free, and both owners have a run.
+    // A slot is free, and both owners have a run.
     assert_eq!(next(&mut queue), None);
     queue.finished(&owner("b"));
     assert_eq!(next(&mut queue), Some("b2"));
@@ -119,8 +119,8 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// Whatever happens in whatever order: no bound is exceeded, every run starts once or is removed, runs of one owner
-    /// start in the order in which they came, and nobody waits while a place is free for them.
+    /// For any sequence of operations: no limit is exceeded, every run starts once or is removed, runs of one owner
+    /// start in order, and no run waits while a slot is free for it.
     #[test]
     fn bounds_hold_and_nothing_is_lost(
         running in 1_usize..5,
@@ -172,7 +172,7 @@ proptest! {
             prop_assert_eq!(queue.running(), active.len());
             prop_assert_eq!(queue.queued(), waiting.len());
             prop_assert!(active.len() <= running);
-            // One more than the limit at most: the run that could have started at once.
+            // At most one above the limit: the run that could have started at once.
             prop_assert!(waiting.len() <= queued + 1);
             for owner in &active {
                 prop_assert!(active.iter().filter(|it| *it == owner).count() <= running_per_owner);
@@ -180,8 +180,8 @@ proptest! {
         }
     }
 
-    /// A position is exactly the number of runs that start before, when nothing else happens; and nobody waits longer
-    /// than a turn of every other owner per run of their own: no owner can starve another.
+    /// A position is exactly the number of runs that start before, if nothing else happens; and no owner waits longer
+    /// than one turn of every other owner per run: no owner can starve another.
     #[test]
     fn positions_are_true_and_nobody_starves(owners in prop::collection::vec(0_u8..6, 1..60)) {
         let mut queue = FairQueue::new(limits(1, 1));
@@ -208,7 +208,7 @@ proptest! {
         prop_assert_eq!(started, owners.len());
     }
 
-    /// Everything that waits is given back, in the order in which it would have started.
+    /// All queued runs are returned, in the order in which they would have started.
     #[test]
     fn removing_all_gives_the_order_of_starting(owners in prop::collection::vec(0_u8..6, 0..40)) {
         let fill = || {

@@ -1,4 +1,4 @@
-//! Where an installer gets packages from: the package indexes of the user, as the only network of its sandbox.
+//! Package indexes: the user's indexes are the only network of an installer's sandbox.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,27 +19,27 @@ use super::index_settings::{self, Settings, is_on, variable};
 use crate::network::{self, RunNetwork};
 use crate::world::World;
 
-/// The index that pip and uv use where they are told nothing.
+/// The default index of pip and uv.
 const DEFAULT_INDEX: &str = "https://pypi.org/simple";
-/// Hosts that keep the files of an index on another host.
+/// Hosts that serve the files of an index on another host.
 const FILE_HOSTS: &[(&str, &str)] = &[
     ("pypi.org", "files.pythonhosted.org"),
     ("test.pypi.org", "test-files.pythonhosted.org"),
     ("download.pytorch.org", "download-r2.pytorch.org"),
 ];
-/// Names further hosts that an index sends installers to.
+/// The variable with further hosts that an index refers to.
 pub(super) const MORE_HOSTS: &str = "PROWESS_PACKAGE_HOSTS";
-/// Twice the largest set of wheels in use today.
+/// Maximum download size: twice the largest set of wheels in use today.
 const MAX_BYTES: u64 = 16 << 30;
 const MAX_CONNECTIONS: usize = 64;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
-/// The largest file of certificates. The root of a sandbox holds 16 MiB.
+/// Maximum size of a certificate file. The root of a sandbox holds 16 MiB.
 const MAX_CERTIFICATES: u64 = 4 << 20;
-/// Where certificates are inside.
+/// The path of the certificates inside the sandbox.
 const BUNDLE: &str = "/run/prowess/index-ca.crt";
 const CLIENT: &str = "/run/prowess/index-client.pem";
 
-/// A setting that can't be used.
+/// The error for an invalid setting.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct IndexError(String);
@@ -50,31 +50,31 @@ impl IndexError {
     }
 }
 
-/// Which installer.
+/// The installer program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Installer {
     Pip,
     Uv,
 }
 
-/// Where packages are.
+/// The location of packages.
 #[derive(Debug)]
 enum IndexLocation {
     Path(PathBuf),
     Server { url: Url, login: Option<(String, String)> },
 }
 
-/// Everything that decides where packages come from.
+/// All settings about the origin of packages.
 #[derive(Debug)]
 pub(super) struct Index {
     tool: Installer,
     settings: Settings,
-    /// Absent where the tool's own default counts.
+    /// `None` for the installer's own default.
     main: Option<IndexLocation>,
     extra: Vec<IndexLocation>,
     links: Vec<IndexLocation>,
     has_index: bool,
-    /// The user's certificates, where they are not the system's.
+    /// The user's certificates, if they are not the system's.
     bundle: Option<Vec<u8>>,
     client: Option<Vec<u8>>,
     constraints: Vec<PathBuf>,
@@ -82,7 +82,7 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// The indexes that the user's settings name.
+    /// Reads the indexes from the user's settings.
     pub(super) fn of(
         tool: Installer,
         world: &World,
@@ -135,7 +135,7 @@ impl Index {
         })
     }
 
-    /// Lets an installer reach the indexes, and tells it where they are. Gives the way out and further arguments.
+    /// Configures the sandbox and the installer for the indexes. Returns the proxy and further arguments.
     pub(super) fn open(&self, spec: &mut Spec) -> Result<(RunNetwork, Vec<String>), IndexError> {
         let mut credentials = Vec::new();
         let main = self.main.as_ref().map(|place| self.shown(place, &mut credentials));
@@ -145,7 +145,7 @@ impl Index {
             self.links.iter().map(|place| self.shown(place, &mut credentials)).collect();
         let places = self.main.iter().chain(&self.extra).chain(&self.links);
         for path in places.filter_map(IndexLocation::path) {
-            // What is not there is for the installer to say.
+            // The installer reports missing files.
             if let Ok(path) = path.canonicalize() {
                 spec.files.push(readable(path));
             }
@@ -223,7 +223,7 @@ impl Index {
         Ok((door, arguments))
     }
 
-    /// An address as the installer gets it. Where the proxy can put a password in, the installer gets a placeholder.
+    /// A URL for the installer. If the proxy can insert the password, the installer gets a placeholder.
     fn shown(&self, place: &IndexLocation, credentials: &mut Vec<HostCredential>) -> String {
         let (url, login) = match place {
             IndexLocation::Path(path) => {
@@ -240,7 +240,7 @@ impl Index {
             && self.client.is_none()
             && !self.is_insecure(url)
         {
-            // A token may stand in either place.
+            // A token may be the user name or the password.
             let secret = if password.is_empty() { &mut user } else { &mut password };
             if let Some(placeholder) = placeholder(secret) {
                 placeholder.text().clone_into(secret);
@@ -248,13 +248,13 @@ impl Index {
             }
         }
         let mut url = url.clone();
-        // Addresses of servers always take both.
+        // Server URLs always accept both.
         let _ = url.set_username(&user);
         let _ = url.set_password(Some(password.as_str()).filter(|it| !it.is_empty()));
         url.into()
     }
 
-    /// Whether the user does not want the certificate of a server to be checked.
+    /// Whether the user has disabled certificate verification for a server.
     fn is_insecure(&self, url: &Url) -> bool {
         let host = url.host_str().unwrap_or_default();
         let with_port = url.port_or_known_default().map(|port| format!("{host}:{port}"));
@@ -262,7 +262,7 @@ impl Index {
         named.any(|named| *named == host || Some(named) == with_port.as_ref())
     }
 
-    /// Who may be reached, and which of them the user has named.
+    /// The hosts that may be reached, and which of them the user has named.
     fn hosts(
         &self,
         credentials: &[HostCredential],
@@ -281,7 +281,7 @@ impl Index {
         for url in usual.iter().chain(named.iter().copied()) {
             let unreadable = || IndexError(format!("`{}` has no valid host", without_login(url)));
             let host = host_of(url).ok_or_else(unreadable)?;
-            // Inside TLS a request is read only where a credential has to be put in.
+            // Requests inside TLS are only decrypted if a credential has to be inserted.
             let is_read = url.scheme() == "http" || credentials.iter().any(|it| it.host == host);
             let access = if is_read { HostAccess::Read } else { HostAccess::Write };
             let port = url.port_or_known_default();
@@ -303,14 +303,14 @@ impl Index {
         Ok((grants, private))
     }
 
-    /// Whom the proxy believes, where it speaks TLS itself.
+    /// The certificates that the proxy trusts for its own TLS connections.
     fn roots(&self) -> UpstreamRoots {
         let Some(bundle) = &self.bundle else { return UpstreamRoots::System };
         let all = CertificateDer::pem_slice_iter(bundle).flatten();
         UpstreamRoots::Only(all.map(|certificate| certificate.to_vec()).collect())
     }
 
-    /// Shows the installer the certificates it needs. Where none are needed it uses its own.
+    /// Makes the certificates visible to the installer. By default it uses its own.
     fn show_certificates(&self, spec: &mut Spec, own: Option<String>) {
         if self.bundle.is_some() || own.is_some() {
             let system = || network::system_certificates().unwrap_or_default();
@@ -356,12 +356,12 @@ fn readable(path: PathBuf) -> FileGrant {
     FileGrant { path, access: FileAccess::Read, pattern: None, create: false }
 }
 
-/// The host of an address, in the spelling that the proxy decides on.
+/// The host of a URL, in the normalized form of the proxy.
 fn host_of(url: &Url) -> Option<Host> {
     url.host_str()?.parse().ok()
 }
 
-/// An address without what must not be shown.
+/// A URL without user name and password, for display.
 fn without_login(url: &Url) -> String {
     let mut url = url.clone();
     let _ = url.set_username("");
@@ -369,7 +369,7 @@ fn without_login(url: &Url) -> String {
     url.into()
 }
 
-/// A path as a shell would take it.
+/// Expands a path like a shell.
 fn local(text: &str, world: &World) -> PathBuf {
     match text.strip_prefix("~/") {
         Some(rest) => world.home.join(rest),
@@ -377,7 +377,7 @@ fn local(text: &str, world: &World) -> PathBuf {
     }
 }
 
-/// What a setting names: a server or a folder. uv takes `name=` in front of it.
+/// Parses a setting: a server or a folder. uv allows a prefix `name=`.
 fn place(text: &str, option: &str, world: &World) -> Result<IndexLocation, IndexError> {
     let (name, text) = match text.split_once('=') {
         Some((name, rest)) if !name.contains([':', '/', '.']) => (Some(name), rest),
@@ -386,7 +386,7 @@ fn place(text: &str, option: &str, world: &World) -> Result<IndexLocation, Index
     if !text.contains("://") {
         return Ok(IndexLocation::Path(local(text, world)));
     }
-    // The text may hold a password.
+    // The text may contain a password.
     let unusable = |reason: &str| IndexError(format!("the setting `{option}` {reason}"));
     let mut url =
         Url::parse(text).map_err(|error| unusable(&format!("is not a valid URL: {error}")))?;
@@ -401,13 +401,13 @@ fn place(text: &str, option: &str, world: &World) -> Result<IndexLocation, Index
     }
     let host = url.host_str().unwrap_or_default().to_owned();
     let login = login(&url, name, world).or_else(|| index_settings::netrc(world, &host));
-    // Both take back what was in the text.
+    // Both remove what was in the text.
     let _ = url.set_username("");
     let _ = url.set_password(None);
     Ok(IndexLocation::Server { url, login })
 }
 
-/// The user name and password in an address, or in the variables of an index with a name.
+/// The user name and password in a URL, or in the variables of a named index.
 fn login(url: &Url, name: Option<&str>, world: &World) -> Option<(String, String)> {
     if !url.username().is_empty() || url.password().is_some() {
         return Some((decoded(url.username()), decoded(url.password().unwrap_or_default())));
@@ -421,7 +421,7 @@ fn login(url: &Url, name: Option<&str>, world: &World) -> Option<(String, String
     }
 }
 
-/// Text with `%40` and the like replaced (RFC 3986 §2.1).
+/// Decodes percent-encoding such as `%40` (RFC 3986 §2.1).
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -441,7 +441,7 @@ fn decoded(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// What stands for a password, where anything can.
+/// A placeholder for a password, if one is possible.
 fn placeholder(secret: &str) -> Option<Placeholder> {
     let mut random = vec![0; secret.len()];
     getrandom::fill(&mut random).ok()?;
@@ -450,7 +450,7 @@ fn placeholder(secret: &str) -> Option<Placeholder> {
     Placeholder::new(&secret, || random.next().unwrap_or_default()).ok()
 }
 
-/// The bytes of a file of certificates, or of all such files in a folder.
+/// Reads a certificate file, or all certificate files in a folder.
 fn certificates(path: &str, world: &World) -> Result<Vec<u8>, IndexError> {
     let path = local(path, world);
     let failed = |error: &dyn std::fmt::Display| {

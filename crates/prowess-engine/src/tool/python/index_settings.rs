@@ -1,7 +1,7 @@
-//! What the user has told pip and uv about package indexes: variables, `pip.conf`, `uv.toml` and `.netrc`.
+//! The user's settings of pip and uv about package indexes: variables, `pip.conf`, `uv.toml` and `.netrc`.
 //!
-//! The installer runs in a sandbox where none of these files exist, so they are read here. Both tools end in one map, by
-//! the names that pip's options have. Settings that would install somewhere else or build source are never read.
+//! The installer runs in a sandbox without these files, so they are read here. The settings of both tools are mapped to
+//! the names of pip's options. Settings that would install elsewhere or build from source are ignored.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::world::World;
 /// Options by name, such as `extra-index-url`, each with its values.
 pub(super) type Settings = BTreeMap<String, Vec<String>>;
 
-/// Options of pip that count. Everything else is left at pip's default.
+/// The supported options of pip. Everything else keeps pip's default.
 const PIP_OPTIONS: &[&str] = &[
     "index-url",
     "extra-index-url",
@@ -33,7 +33,7 @@ const PIP_OPTIONS: &[&str] = &[
     "use-deprecated",
 ];
 
-/// Variables of uv, the option each stands for, and what separates several values.
+/// Variables of uv with the corresponding option and the separator of values.
 const UV_VARIABLES: &[(&str, &str, Option<char>)] = &[
     ("UV_DEFAULT_INDEX", "index-url", None),
     ("UV_INDEX_URL", "index-url", None),
@@ -53,7 +53,7 @@ const UV_VARIABLES: &[(&str, &str, Option<char>)] = &[
     ("UV_HTTP_RETRIES", "http-retries", None),
 ];
 
-/// Keys of `uv.toml`, and the option each stands for.
+/// Keys of `uv.toml` with the corresponding option.
 const UV_KEYS: &[(&str, &str)] = &[
     ("index-url", "index-url"),
     ("extra-index-url", "extra-index-url"),
@@ -69,17 +69,17 @@ const UV_KEYS: &[(&str, &str)] = &[
     ("exclude-newer", "exclude-newer"),
 ];
 
-/// Options that pip's settings decide for uv, where uv has none of its own. Each with the others that count as one.
+/// Options for which uv falls back to pip's settings, each with related ones.
 const SHARED: &[&str] = &["index-url", "extra-index-url", "find-links", "no-index", "trusted-host"];
 
-/// A variable of the user that is set to something.
+/// The value of a non-empty environment variable.
 pub(super) fn variable<'w>(world: &'w World, name: &str) -> Option<&'w str> {
     let mut variables = world.environment.iter();
     let found = variables.find(|(known, value)| known == name && !value.is_empty());
     found.map(|(_, value)| value.as_str())
 }
 
-/// Whether an option that is a switch is on.
+/// Whether a boolean option is on.
 pub(super) fn is_on(settings: &Settings, option: &str) -> bool {
     let value = settings.get(option).and_then(|values| values.first());
     value.is_some_and(|value| {
@@ -87,7 +87,7 @@ pub(super) fn is_on(settings: &Settings, option: &str) -> bool {
     })
 }
 
-/// What pip was told. A variable counts more than a file, and a later file more than an earlier one.
+/// The settings of pip. Variables override files, and later files override earlier ones.
 pub(super) fn of_pip(world: &World, interpreter: &Path) -> Result<Settings, IndexError> {
     let mut settings = Settings::new();
     for file in pip_files(world, interpreter) {
@@ -112,7 +112,7 @@ pub(super) fn of_pip(world: &World, interpreter: &Path) -> Result<Settings, Inde
 fn set_pip(settings: &mut Settings, key: &str, value: &str) {
     let key = key.to_ascii_lowercase().replace('_', "-");
     let key = key.trim_start_matches('-');
-    // pip takes several values with white space between them.
+    // pip separates values by whitespace.
     let values: Vec<String> = value.split_whitespace().map(str::to_owned).collect();
     if PIP_OPTIONS.contains(&key) && !values.is_empty() {
         settings.insert(key.to_owned(), values);
@@ -145,7 +145,7 @@ fn config_home(world: &World) -> PathBuf {
     named.filter(|path| path.is_absolute()).unwrap_or_else(|| world.home.join(".config"))
 }
 
-/// Folders of the system's settings, the most important last.
+/// The system's configuration folders, the most important last.
 fn config_folders(world: &World) -> Vec<PathBuf> {
     let named = variable(world, "XDG_CONFIG_DIRS").unwrap_or("/etc/xdg");
     let mut folders: Vec<PathBuf> =
@@ -159,7 +159,7 @@ fn read(path: &Path) -> Result<Option<String>, IndexError> {
         .map_err(|error| IndexError::new(format!("cannot read `{}`: {error}", path.display())))
 }
 
-/// Section, key and value of an INI file, as Python's `RawConfigParser` reads it.
+/// Parses an INI file into sections, keys and values, like Python's `RawConfigParser`.
 fn ini(text: &str) -> Vec<(String, String, String)> {
     let mut entries: Vec<(String, String, String)> = Vec::new();
     let mut section = String::new();
@@ -182,7 +182,7 @@ fn ini(text: &str) -> Vec<(String, String, String)> {
     entries
 }
 
-/// What uv was told; where it was told nothing, what pip was told.
+/// The settings of uv, with those of pip as a fallback.
 pub(super) fn of_uv(world: &World, interpreter: &Path) -> Result<Settings, IndexError> {
     let mut settings = Settings::new();
     for (name, option, separator) in UV_VARIABLES {
@@ -230,7 +230,7 @@ fn uv_files(world: &World) -> Vec<PathBuf> {
     files
 }
 
-/// Adds what a file says about options that nothing more important has set.
+/// Adds options of a file that are not set yet.
 fn add_toml(settings: &mut Settings, table: &Table) {
     let mut found = Settings::new();
     let of_pip = table.get("pip").and_then(Value::as_table);
@@ -247,7 +247,7 @@ fn add_toml(settings: &mut Settings, table: &Table) {
     }
     for index in table.get("index").and_then(Value::as_array).into_iter().flatten() {
         let is = |key: &str| index.get(key).and_then(Value::as_bool) == Some(true);
-        // An explicit index is for packages that a project binds to it.
+        // An explicit index is only used for packages that a project assigns to it.
         let Some(url) = index.get("url").and_then(Value::as_str).filter(|_| !is("explicit")) else {
             continue;
         };
@@ -270,7 +270,7 @@ fn plain(value: &Value) -> Option<String> {
     }
 }
 
-/// The user name and password that `.netrc` has for a host; those of `default` where it names no other.
+/// The user name and password for a host in `.netrc`, or those of `default`.
 pub(super) fn netrc(world: &World, host: &str) -> Option<(String, String)> {
     let file = variable(world, "NETRC").map_or_else(|| world.home.join(".netrc"), PathBuf::from);
     let text = atomic::read_text(&file, MAX_SMALL_FILE_BYTES).ok().flatten()?;
@@ -295,7 +295,7 @@ fn login_of(text: &str, host: &str) -> Option<(String, String)> {
             "login" if is_meant => login = words.next(),
             "password" if is_meant => password = words.next(),
             "login" | "password" | "account" => drop(words.next()),
-            // Lines of macros run to an empty line, which is not seen here: the rest is left alone.
+            // A macro extends to an empty line, which is not visible here: the rest is ignored.
             "macdef" => break,
             _ => {}
         }

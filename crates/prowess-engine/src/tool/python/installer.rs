@@ -1,7 +1,7 @@
-//! Runs an installer of packages in a sandbox: it writes into one folder, and its only network is the package index.
+//! Runs a package installer in a sandbox: it can write to one folder, and its only network is the package index.
 //!
-//! Nothing of an environment is ever started outside, because a package decides what its files do: a `.pth` file is code
-//! that runs whenever the environment's Python starts.
+//! Nothing in an environment is ever started outside the sandbox, because a package controls its files: a `.pth` file
+//! is code that runs whenever the environment's Python starts.
 
 use std::ffi::OsString;
 use std::net::TcpListener;
@@ -20,21 +20,21 @@ use crate::closure;
 use crate::network::RunNetwork;
 use crate::run::CancellationToken;
 
-/// Long enough for the largest wheels on a slow line.
+/// Time limit: long enough for the largest wheels on a slow connection.
 const TIMEOUT: Duration = Duration::from_mins(15);
-/// What is kept of standard output, and of the end of everything that was printed.
+/// Maximum size of captured standard output, and of the tail of all output.
 const MAX_STDOUT: usize = 64 << 10;
 const MAX_SAID: usize = 4 << 10;
-/// The list of packages inside.
+/// The path of the list of packages inside the sandbox.
 pub(super) const REQUIREMENTS: &str = "/run/prowess/requirements.in";
-/// The home inside; nothing of the user's is in it.
+/// The home inside the sandbox; it is empty.
 const HOME: &str = "/home/skill";
-/// Where Debian keeps what `python -m venv` installs.
+/// Where Debian keeps the wheels that `python -m venv` installs.
 const WHEELS_OF_DEBIAN: &str = "/usr/share/python-wheels";
-/// Packages that belong to an interpreter of the system, pip among them.
+/// Folders of packages of a system interpreter, including pip.
 const PACKAGES_OF_SYSTEM: &[&str] = &["lib/python3*", "local/lib/python3*"];
 
-/// Why an installer did not do its work.
+/// Why an installer failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum InstallerError {
     #[error(transparent)]
@@ -45,12 +45,12 @@ pub(super) enum InstallerError {
     Ended(String),
 }
 
-/// An installer that has ended by itself.
+/// The result of an installer that has exited.
 #[derive(Debug, Default)]
 pub(super) struct InstallerOutcome {
     pub(super) is_success: bool,
     pub(super) stdout: Vec<u8>,
-    /// The end of both streams, and what the network had to do with it.
+    /// The tail of both streams, with notes about the network.
     pub(super) said: String,
     /// Hosts that were refused.
     pub(super) refused: Vec<String>,
@@ -58,21 +58,21 @@ pub(super) struct InstallerOutcome {
     pub(super) is_offline: bool,
 }
 
-/// What one step of an installation may use.
+/// A step of an installation.
 pub(super) struct InstallStep<'s> {
     pub(super) program: &'s Path,
     pub(super) arguments: Vec<OsString>,
     pub(super) interpreter: &'s Interpreter,
-    /// The only folder that it may write to, without symbolic links.
+    /// The only writable folder, without symbolic links.
     pub(super) writable: &'s Path,
-    /// The text of the list of packages.
+    /// The list of packages.
     pub(super) requirements: &'s str,
-    /// The network; none where absent.
+    /// The package index; `None` for no network.
     pub(super) index: Option<&'s Index>,
 }
 
 impl InstallStep<'_> {
-    /// Runs it to its end.
+    /// Runs it to completion.
     pub(super) fn run(
         mut self,
         cancel: &CancellationToken,
@@ -161,7 +161,7 @@ impl InstallStep<'_> {
         spec
     }
 
-    /// The whole environment: nothing of the user's but what [`Index`] adds.
+    /// The whole environment: nothing of the user's except what [`Index`] adds.
     fn environment(&self) -> Vec<(OsString, OsString)> {
         let folder = |name: &str| self.writable.join(name).into_os_string();
         let path = self.interpreter.image.parent().unwrap_or(Path::new("/")).into();
@@ -169,8 +169,8 @@ impl InstallStep<'_> {
             ("HOME".into(), HOME.into()),
             ("PATH".into(), path),
             ("LANG".into(), "C.UTF-8".into()),
-            // Downloads are larger than the folders in memory. A cache that skills share would be one through which the
-            // packages of one reach another.
+            // Downloads don't fit into the folders in memory. A shared cache would let the packages of one skill affect
+            // another.
             ("TMPDIR".into(), folder("tmp")),
             ("UV_CACHE_DIR".into(), folder("cache")),
         ];
@@ -198,7 +198,7 @@ impl InstallerOutcome {
     }
 
     fn add_network(&mut self, report: &NetworkReport) {
-        /// The most lines about the network.
+        /// Maximum number of lines about the network.
         const MAX_LINES: usize = 5;
         for refusal in &report.refusals {
             let Some(host) = refusal.host.as_ref() else { continue };
@@ -225,7 +225,7 @@ impl InstallerOutcome {
         }
     }
 
-    /// What to do about hosts that were refused.
+    /// Advice about refused hosts.
     pub(super) fn hint(&self) -> Option<String> {
         let hosts = self.refused.join(",");
         (!hosts.is_empty()).then(|| {
@@ -234,12 +234,12 @@ impl InstallerOutcome {
     }
 }
 
-/// Takes the output of an installer, and opens its network.
+/// Captures the output of an installer, and opens its network.
 struct InstallerObserver {
     ended: InstallerOutcome,
     said: Vec<u8>,
     door: RunNetwork,
-    /// Why there is no network.
+    /// The reason if there is no network.
     closed: Option<String>,
 }
 

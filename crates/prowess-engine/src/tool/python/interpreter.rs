@@ -1,4 +1,4 @@
-//! The Python that tools run in: found, asked about itself once, and remembered.
+//! Finds Python interpreters, queries each once, and caches the results.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -14,34 +14,34 @@ use crate::closure;
 use crate::platform;
 use crate::world::{StateFolders, World};
 
-/// An interpreter of this machine.
+/// An interpreter on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Interpreter {
-    /// Its real image, whatever started it.
+    /// Its resolved executable.
     pub(crate) image: PathBuf,
     /// Its version.
     pub(crate) version: Version,
-    /// Folders that it needs beside its image.
+    /// Folders that it needs in addition to its executable.
     pub(crate) support: Vec<PathBuf>,
 }
 
-/// Why there is none.
+/// Why no interpreter was found.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum InterpreterError {
-    /// There is no Python at all.
+    /// There is no Python.
     #[error("there is no `python3` on PATH")]
     NotFound,
-    /// None fits.
+    /// No version is in the range.
     #[error("it needs Python {wanted}, but there is only {}", .found.join(", "))]
     NoneFits {
-        /// The range that the skill asks for.
+        /// The range that the skill requires.
         wanted: String,
-        /// Versions and where they are.
+        /// The versions found, with their paths.
         found: Vec<String>,
     },
 }
 
-/// What an interpreter is called, the most usual first.
+/// The names of interpreters, the most usual first.
 const NAMES: &[&str] = &[
     "python3",
     "python",
@@ -53,12 +53,12 @@ const NAMES: &[&str] = &[
     "python3.9",
     "python3.8",
 ];
-/// An older one could not read the worker.
+/// Minimum version: the worker script needs it.
 const MIN_VERSION: Version = [3, 8, 0];
-/// The version of the file of what is known.
+/// The version of the cache file.
 const VERSION: u64 = 2;
 
-/// What an interpreter says about itself. In a virtual environment the one behind it is meant.
+/// The query script. In a virtual environment it describes the base interpreter.
 const QUESTION: &str = r#"
 import json, sys, sysconfig
 print(json.dumps({
@@ -71,8 +71,8 @@ print(json.dumps({
 }))
 "#;
 
-/// The first interpreter on PATH whose version is in a range. Stand-ins of version managers come last: what they start
-/// depends on settings that nobody sees.
+/// The first interpreter on PATH whose version is in a range. Shims of version managers come last: the version that
+/// they start depends on other settings.
 pub(crate) fn find(world: &World, range: Option<&str>) -> Result<Interpreter, InterpreterError> {
     let mut known = InterpreterCache::load(&world.state);
     let mut seen: Vec<Interpreter> = Vec::new();
@@ -111,7 +111,7 @@ pub(crate) fn find(world: &World, range: Option<&str>) -> Result<Interpreter, In
     Err(InterpreterError::NoneFits { wanted, found })
 }
 
-/// Answers of interpreters, by the identity of the file that was asked.
+/// Cached query results, by the identity of the executable.
 struct InterpreterCache {
     path: PathBuf,
     answers: Map<String, Value>,
@@ -133,7 +133,7 @@ impl InterpreterCache {
 
     fn ask(&mut self, candidate: &Path, world: &World) -> Option<Interpreter> {
         let real = candidate.canonicalize().ok()?;
-        // What a script starts may change while the script stays the same.
+        // The target of a script may change while the script stays the same.
         let key = platform::identity(&real)
             .filter(|_| !is_script(&real))
             .map(|identity| format!("{identity}:{}", candidate.display()));
@@ -153,7 +153,7 @@ impl InterpreterCache {
         Some(interpreter)
     }
 
-    /// Writes down what is new. It can all be asked again, so a failure is nobody's business.
+    /// Saves new entries. Failures are ignored, because everything can be queried again.
     fn save(&self) {
         if self.changed {
             let file = json!({ "version": VERSION, "interpreters": self.answers });
@@ -165,8 +165,8 @@ impl InterpreterCache {
     }
 }
 
-/// The interpreter to ask in the place of a candidate: of a virtual environment the one behind it. A file that lies in an
-/// environment may have come with a package, so it is never started; nor is anything in our own folders.
+/// The interpreter to query for a candidate: for a virtual environment, its base interpreter. A file in an environment
+/// may have come with a package, so it is never started; nor is anything in our own folders.
 fn asked(candidate: &Path, state: &StateFolders) -> Option<PathBuf> {
     let real = candidate.canonicalize().ok()?;
     let is_ours = |path: &Path| {
@@ -211,7 +211,7 @@ fn read(answer: &Value) -> Option<Interpreter> {
         .filter_map(|folder| Path::new(folder).canonicalize().ok())
         .collect();
     if !prefix.starts_with("/usr") {
-        // Interpreters of version managers bring libraries of their own, libpython among them.
+        // Interpreters of version managers bring their own libraries, including libpython.
         support.extend(prefix.join("lib").canonicalize());
     }
     support.sort();

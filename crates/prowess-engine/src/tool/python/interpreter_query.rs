@@ -1,7 +1,8 @@
-//! The one program that Python tools start outside of a sandbox: the user's own interpreter, asked about itself.
+//! The only program that Python tools start outside a sandbox: the user's own interpreter, to query its version and
+//! paths.
 //!
-//! It runs isolated and without `site` (`-I -S`), so that neither variables nor packages decide what it does. An
-//! interpreter in an environment is never asked, see `interpreter.rs`.
+//! It runs isolated and without `site` (`-I -S`), so that neither variables nor packages affect it. An interpreter in
+//! an environment is never queried, see `interpreter.rs`.
 
 use std::io::{self, Read};
 use std::os::fd::AsFd;
@@ -12,17 +13,17 @@ use std::time::{Duration, Instant};
 use super::polling::{self, Interest};
 use crate::world::World;
 
-/// Longer than the slowest start of an interpreter.
+/// Time limit, longer than the slowest start of an interpreter.
 const TIMEOUT: Duration = Duration::from_secs(20);
-/// The longest answer.
+/// Maximum size of the result.
 const MAX_OUTPUT: usize = 64 << 10;
-/// Variables by which environments are chosen.
+/// Variables that select environments.
 const WITHHELD: &[&str] = &["VIRTUAL_ENV", "CONDA_PREFIX"];
 
-/// Runs a script of ours in an interpreter; what it printed.
+/// Runs one of our scripts in an interpreter; returns its output.
 pub(super) fn ask(interpreter: &Path, script: &str, world: &World) -> io::Result<Vec<u8>> {
     let mut command = Command::new(interpreter);
-    // Not in the current folder: a project must not choose the interpreter of its judge.
+    // Not in the current folder: a project must not influence the query.
     command.args(["-I", "-S", "-c", script]).current_dir("/").env_clear();
     for (name, value) in &world.environment {
         if !name.starts_with("PYTHON") && !WITHHELD.contains(&name.as_str()) {
@@ -33,7 +34,7 @@ pub(super) fn ask(interpreter: &Path, script: &str, world: &World) -> io::Result
     let mut child = command.spawn()?;
     let output = child.stdout.take().map_or_else(|| Err(io::ErrorKind::BrokenPipe.into()), read);
     if output.is_err() {
-        // It may have ended in this very moment.
+        // It may have exited just now.
         let _ = child.kill();
     }
     let status = child.wait()?;

@@ -1,29 +1,29 @@
-//! The packages that a skill asks for, as lines that an installer may be given (GAIA §2.1).
+//! The packages that a skill requires, as validated lines for an installer (GAIA §2.1).
 //!
-//! A file of requirements is a language of its own: a line may be an option, an address, a path or another file, and
-//! variables are filled in. A skill may name packages and versions, nothing else.
+//! A requirements file is a language of its own: a line may be an option, a URL, a path or another file, and variables
+//! are expanded. A skill may name packages and versions only.
 
 use prowess_format::skill::Skill;
 use prowess_format::text::shorten;
 
-/// A line that is no package with a range of versions.
+/// The error for a line that is not a package with a version range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` is not a package that can be installed: {reason}", shorten(.line, 80))]
 pub struct PackageError {
-    /// What was written.
+    /// The line as written.
     line: String,
-    /// What is wrong with it.
+    /// The reason.
     reason: &'static str,
 }
 
-/// The longest line; nothing real comes near it.
+/// Maximum length of a line.
 const MAX_CHARACTERS: usize = 500;
 const OPERATORS: &[&str] = &["===", "==", "~=", "!=", "<=", ">=", "<", ">"];
 
-/// The text of a `requirements.txt` for what a skill declares (GAIA §7.1); nothing where it declares no Python packages.
+/// The text of a `requirements.txt` for a skill (GAIA §7.1); `None` if it requires no Python packages.
 ///
-/// It says what the skill says, in one spelling and order: the same skill gives the same bytes on every machine and every
-/// day. The exact versions that a machine has chosen are in that machine's environment of the skill.
+/// It contains the skill's declarations in a normalized form: the same skill gives the same bytes on every machine. The
+/// exact versions are in the environment of the skill on each machine.
 pub fn requirements_file(skill: &Skill) -> Result<Option<String>, PackageError> {
     let declared = &skill.requirements.python_packages;
     let lines = normal(declared.iter().map(|line| line.value.as_str()))?;
@@ -34,7 +34,7 @@ pub fn requirements_file(skill: &Skill) -> Result<Option<String>, PackageError> 
     Ok(Some(lines.iter().fold(text, |text, line| text + line + "\n")))
 }
 
-/// The packages in one spelling and order, each once.
+/// The packages in normalized form and order, without duplicates.
 pub(super) fn normal<'l>(
     lines: impl IntoIterator<Item = &'l str>,
 ) -> Result<Vec<String>, PackageError> {
@@ -85,7 +85,7 @@ fn one(line: &str) -> Result<String, PackageError> {
             (extras, rest.trim())
         }
     };
-    // R17: `name@range` says the same as `name` and a range.
+    // R17: `name@range` is equivalent to `name` and a range.
     let (range, bare_operator) = match rest.strip_prefix('@') {
         Some(range) => (range.trim(), Some("==")),
         None => (rest, None),
@@ -98,7 +98,7 @@ fn one(line: &str) -> Result<String, PackageError> {
     Ok(format!("{}{extras}{range}{marker}", name.to_ascii_lowercase()))
 }
 
-/// A range without blanks. `bare` is what a version alone means, where it may stand alone.
+/// A range without spaces. `bare` is the operator of a version without one, if that is allowed.
 fn normal_range(range: &str, bare: Option<&str>) -> Option<String> {
     let range = range.trim();
     if range.is_empty() {
@@ -117,7 +117,8 @@ fn normal_range(range: &str, bare: Option<&str>) -> Option<String> {
     parts.collect::<Option<Vec<_>>>().map(|parts| parts.join(","))
 }
 
-/// Words, texts in quotes and comparisons; no line break, no variable, no second requirement.
+/// Whether a marker consists of words, quoted strings and comparisons; no line break, no variable, no second
+/// requirement.
 fn is_marker(marker: &str) -> bool {
     let allowed =
         |character: char| character.is_ascii_alphanumeric() || " ._-'\"<>=!~()".contains(character);

@@ -1,4 +1,4 @@
-//! Waiting for several pipes at once.
+//! Polls several pipes at once.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -7,15 +7,15 @@ use std::time::Instant;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
-/// What is waited for.
+/// The events to poll for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Interest {
     Read,
     Write,
 }
 
-/// Waits until something can be done with one of some descriptors, or the time has come; tells which are ready. The end
-/// of a pipe counts as ready.
+/// Waits until one of several descriptors is ready, or the deadline; returns which are ready. A closed pipe counts as
+/// ready.
 pub(super) fn wait<const COUNT: usize>(
     wanted: &[(BorrowedFd<'_>, Option<Interest>); COUNT],
     until: Option<Instant>,
@@ -24,7 +24,7 @@ pub(super) fn wait<const COUNT: usize>(
         Interest::Read => PollFlags::IN,
         Interest::Write => PollFlags::OUT,
     };
-    // Descriptors of no interest are left out: their end would wake us again and again.
+    // Descriptors without interest are omitted: their closed state would wake us again and again.
     let places: Vec<usize> = (0..COUNT).filter(|at| wanted[*at].1.is_some()).collect();
     let mut events: Vec<PollFd<'_>> = wanted
         .iter()
@@ -50,7 +50,7 @@ pub(super) fn wait<const COUNT: usize>(
     Ok(ready)
 }
 
-/// Makes a pipe return at once instead of waiting.
+/// Makes a pipe non-blocking.
 pub(super) fn set_nonblocking(pipe: impl AsFd) -> io::Result<()> {
     let flags = fcntl_getfl(&pipe)?;
     Ok(fcntl_setfl(&pipe, flags | OFlags::NONBLOCK)?)

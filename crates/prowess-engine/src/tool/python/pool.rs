@@ -1,4 +1,4 @@
-//! Workers that stay for the next call, as many as may be and no longer than their skill stays the same.
+//! A bounded pool of warm workers, reused while their skill is unchanged.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,13 +16,13 @@ use crate::platform::PlaceOf;
 use crate::run::CancellationToken;
 use crate::{digest, platform};
 
-/// How often somebody who waits for a place looks whether the user has had enough.
+/// Interval at which a waiting call checks for cancellation.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Python workers of one process. Clones share them; the last one to go ends them.
+/// The Python workers of a process. Clones share them; the last one stops them on drop.
 ///
-/// A worker belongs to the files of a skill and to what it may touch: where either changes, the next call gets a new one
-/// and the old one is ended. Calls of one skill share memory, as functions of one module do; calls of different skills
+/// A worker belongs to the files of a skill and to its permissions: if either changes, the next call gets a new worker
+/// and the old one is stopped. Calls of one skill share memory, like functions of one module; calls of different skills
 /// share nothing.
 #[derive(Clone, Debug)]
 pub struct PythonWorkers {
@@ -39,7 +39,7 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct PoolState {
-    /// The one that was used last is last.
+    /// Idle workers, the most recently used one last.
     idle: Vec<Idle>,
     busy: usize,
 }
@@ -53,33 +53,33 @@ struct Idle {
     spent: Duration,
 }
 
-/// What a worker belongs to.
+/// The identity of a worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Key {
     /// The skill's folder.
     pub(super) folder: PathBuf,
     /// The digest of its files.
     pub(super) digest: String,
-    /// What it may touch.
+    /// The fingerprint of its permissions.
     pub(super) fingerprint: String,
 }
 
-/// A place in the pool, for one call.
+/// A slot in the pool, for one call.
 #[derive(Debug)]
 pub(super) struct PoolSlot {
     shared: Arc<Shared>,
     key: Key,
-    /// A worker that is warm.
+    /// A warm worker, if there is one.
     pub(super) worker: Option<Worker>,
     tools: BTreeSet<String>,
     spent: Duration,
 }
 
-/// Nobody gave up a place in time.
+/// No slot became free in time.
 #[derive(Debug)]
 pub(super) struct PoolTimeout;
 
-/// Draws the number of a request. It is random, so that a skill can't answer its later calls in advance.
+/// Generates a request number. It is random, so that a skill can't answer later calls in advance.
 pub(super) fn request_number() -> Result<String, RunError> {
     let mut number = [0; 16];
     getrandom::fill(&mut number).map_err(|error| CredentialError::Random(error.into()))?;
@@ -87,12 +87,12 @@ pub(super) fn request_number() -> Result<String, RunError> {
 }
 
 impl PythonWorkers {
-    /// At most so many workers at a time, busy and idle together; at least one.
+    /// A pool with at most this many workers, busy and idle together; at least one.
     pub fn new(most: usize) -> Self {
         Self::with(most.max(1), true)
     }
 
-    /// Nothing is kept: every call has a worker of its own.
+    /// A pool that keeps no workers: every call has its own.
     pub fn one_shot() -> Self {
         Self::with(usize::MAX, false)
     }
@@ -108,18 +108,18 @@ impl PythonWorkers {
         }
     }
 
-    /// How many are waiting for a call.
+    /// Number of idle workers.
     pub fn idle(&self) -> usize {
         self.shared.state().idle.len()
     }
 
-    /// Ends the idle workers of a skill.
+    /// Stops the idle workers of a skill.
     pub fn evict(&self, folder: &Path) {
         let gone = self.shared.state().take(|idle| idle.key.folder == folder);
         drop(gone);
     }
 
-    /// A place with a warm worker, if there is one.
+    /// A slot with a warm worker, if there is one.
     pub(super) fn warm_slot(&self, key: &Key, tool: &str) -> Option<PoolSlot> {
         let mut state = self.shared.state();
         let at = state.idle.iter().rposition(|idle| idle.key == *key)?;
@@ -128,7 +128,7 @@ impl PythonWorkers {
         Some(PoolSlot::new(&self.shared, key, tool, Some(idle)))
     }
 
-    /// A place for a call of a tool, with a warm worker where there is one.
+    /// A slot for a call of a tool, with a warm worker if there is one.
     pub(super) fn slot(
         &self,
         key: &Key,
@@ -138,7 +138,7 @@ impl PythonWorkers {
     ) -> Result<PoolSlot, PoolTimeout> {
         let shared = &self.shared;
         let mut state = shared.state();
-        // What the skill was before, and what this tool might touch before.
+        // Workers for earlier files of the skill or for earlier permissions of this tool.
         let mut gone = state.take(|idle| {
             idle.key.folder == key.folder
                 && (idle.key.digest != key.digest
@@ -167,7 +167,7 @@ impl PythonWorkers {
             state.busy += 1;
         }
         drop(state);
-        // Ending takes a moment, and others need the lock.
+        // Stopping takes a moment, and others need the lock.
         drop(gone);
         taken
     }
@@ -197,21 +197,21 @@ impl PoolSlot {
         PoolSlot { shared: Arc::clone(shared), key: key.clone(), worker, tools, spent }
     }
 
-    /// Whether a worker that is done here may stay.
+    /// Whether a worker may be reused after a call.
     ///
-    /// Patterns are snapshots of the start, what a run leaves in folders that it may write to is looked at when it ends,
-    /// and a way out has a certificate and a byte count of one run: such a worker is good for one call. The limit of CPU
-    /// time counts over the whole life of a process: one that has used much of it could fail a call that has not.
+    /// Patterns are expanded at the start, writable folders are examined at the end of a run, and a proxy has a
+    /// certificate and a byte count for one run: such a worker is used for one call. The CPU time limit applies to the
+    /// whole life of a process: one that has used much of it could fail a later call.
     pub(super) fn keeps(&self, spec: &WorkerReuse) -> bool {
         self.shared.keeps && spec.reusable && spec.cpu.is_none_or(|most| self.spent < most / 4)
     }
 
-    /// Counts the time of a call.
+    /// Adds the time of a call.
     pub(super) fn spend(&mut self, time: Duration) {
         self.spent += time;
     }
 
-    /// Gives the worker back for the next call.
+    /// Returns the worker to the pool.
     pub(super) fn keep(mut self, worker: Worker) {
         let idle = Idle {
             key: self.key.clone(),
@@ -230,7 +230,7 @@ impl Drop for PoolSlot {
     }
 }
 
-/// What of a specification decides how long a worker may stay.
+/// The parts of a specification that decide whether a worker may be reused.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WorkerReuse {
     reusable: bool,
@@ -246,8 +246,8 @@ impl WorkerReuse {
     }
 }
 
-/// Everything that a specification opens, in one word. A file that was replaced under its name counts as another one,
-/// because a worker still sees the old one.
+/// A fingerprint of everything that a specification grants. A replaced file changes it, because a worker still sees the
+/// old one.
 pub(super) fn fingerprint(spec: &Spec) -> String {
     let mut hasher = Sha256::new();
     let mut add = |text: String| {
@@ -265,7 +265,7 @@ pub(super) fn fingerprint(spec: &Spec) -> String {
     digest::hexadecimal(&hasher.finalize())
 }
 
-/// Every file and folder that a specification opens, as it is now.
+/// Every file and folder that a specification grants, as it is now.
 pub(super) fn places(spec: &Spec) -> Option<DecisionInputs> {
     let granted = spec.files.iter().map(|grant| &grant.path);
     let programs = spec.programs.iter().chain(&spec.support).chain([&spec.program]);
@@ -274,7 +274,7 @@ pub(super) fn places(spec: &Spec) -> Option<DecisionInputs> {
     Some(evidence)
 }
 
-/// Which file or folder a name leads to, whatever is in it.
+/// Identifies the file or folder at a path, whatever its content.
 fn place_of(path: &Path) -> Option<PlaceOf> {
     platform::place_of(&path.symlink_metadata().ok()?)
 }

@@ -1,29 +1,29 @@
-//! The seven steps of loading a skill, by name (GAIA §5.1). Where one fails, nothing of the later ones happens.
+//! The seven steps of loading a skill (GAIA §5.1). If one fails, the later ones are not run.
 
 use std::fmt;
 
-/// A step.
+/// A step of loading a skill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LoadStep {
-    /// The skill's folder is found.
+    /// Find the skill's folder.
     Resolve,
-    /// SKILL.md is read.
+    /// Parse SKILL.md.
     Parse,
-    /// The permissions are held against the tier, and the user is asked where that is due.
+    /// Check the permissions against the tier, and ask the user if needed.
     Permissions,
-    /// The Python packages are installed.
+    /// Install the Python packages.
     Dependencies,
-    /// `tools.py` is imported in the sandbox.
+    /// Import `tools.py` in the sandbox.
     Import,
-    /// Every declared tool is a function that is decorated. What can be seen without importing is verified before any
+    /// Verify that every declared tool is a decorated function. Checks that don't need the import run before any
     /// package is installed.
     Verify,
-    /// The tools get their names.
+    /// Register the tools.
     Register,
 }
 
 impl LoadStep {
-    /// All of them, in their order.
+    /// All steps, in order.
     pub const ALL: [LoadStep; 7] = [
         LoadStep::Resolve,
         LoadStep::Parse,
@@ -39,7 +39,7 @@ impl LoadStep {
         Self::ALL.iter().position(|step| *step == self).map_or(0, |at| at + 1)
     }
 
-    /// What it does, in a few words.
+    /// A short description.
     pub fn name(self) -> &'static str {
         match self {
             LoadStep::Resolve => "find the skill's folder",
@@ -53,7 +53,7 @@ impl LoadStep {
     }
 }
 
-/// A skill that was not loaded.
+/// The error for a skill that can't be loaded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{skill}` can't be loaded (step {} of 7, {}): {reason}", .step.number(), .step.name())]
 pub struct LoadError {
@@ -61,9 +61,9 @@ pub struct LoadError {
     pub skill: String,
     /// The step that failed.
     pub step: LoadStep,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// What would help.
+    /// Remedies.
     pub remedies: Vec<prowess_core::Remedy>,
 }
 

@@ -1,9 +1,9 @@
-//! The packages of a skill in an environment of their own (GAIA §5.1, step 4).
+//! A virtual environment with the packages of a skill (GAIA §5.1, step 4).
 //!
-//! An environment belongs to a list of packages and a version of Python, so that skills with the same needs share one and
-//! a changed list gets a new one. It is made in three sandboxes: one without network makes it, one with the package index
-//! as its only network downloads wheels and unpacks them, one without network compiles. The code of a package runs in none
-//! of them, as far as installers keep their word; where one does not, it finds a folder of its own and nothing else.
+//! An environment belongs to a list of packages and a version of Python, so that skills with the same requirements
+//! share one and a changed list gets a new one. It is created in three sandboxes: one without network creates it, one
+//! with the package index as its only network downloads and unpacks wheels, one without network compiles. No package
+//! code should run in any of them; if an installer runs it anyway, it can only access the environment's own folder.
 
 use std::ffi::OsString;
 use std::fs;
@@ -23,47 +23,47 @@ use crate::run::CancellationToken;
 use crate::world::World;
 use crate::{digest, platform};
 
-/// What was asked for, and what came of it: each package with its exact version (GAIA §7.1).
+/// The requirements, and the resulting packages with exact versions (GAIA §7.1).
 const ASKED: &str = "requirements.in";
 const PINNED: &str = "requirements.txt";
-/// The first pip that installs into another interpreter's environment.
+/// The first pip version that can install into another interpreter's environment.
 const PIP_FOR_OTHERS: (u64, u64) = (22, 3);
 
-/// Why there is no environment.
+/// Why an environment can't be created.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum VenvError {
-    /// The disk says no.
+    /// An input or output error.
     #[error("cannot use `{}`: {source}", .path.display())]
     File {
         /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A program says no.
+    /// A program failed.
     #[error("{what} failed{}", detail(.said))]
     Failed {
-        /// What was being done.
+        /// The step.
         what: String,
-        /// The end of what the program said.
+        /// The tail of its output.
         said: String,
         /// Whether the package index could not be reached.
         is_offline: bool,
-        /// What else to do.
+        /// Further advice.
         hint: Option<String>,
     },
-    /// There is no sandbox to install in.
+    /// There is no sandbox for the installation.
     #[error("{what} was not started: {source}")]
     Sandbox {
-        /// What was to be done.
+        /// The step.
         what: String,
-        /// Why not.
+        /// The reason.
         source: prowess_sandbox::SandboxError,
     },
-    /// The settings for package indexes can't be used.
+    /// The settings for package indexes are invalid.
     #[error(transparent)]
     Index(#[from] IndexError),
-    /// The environment is not what was asked for.
+    /// A package has replaced a path of the environment.
     #[error("`{}` points outside the environment: a package has replaced it", .0.display())]
     Escaped(PathBuf),
 }
@@ -75,7 +75,7 @@ fn detail(said: &str) -> String {
 }
 
 impl VenvError {
-    /// What to do next.
+    /// Advice.
     pub(super) fn hints(&self) -> Vec<String> {
         if let VenvError::Sandbox {
             source: prowess_sandbox::SandboxError::Unenforceable { remedy, .. },
@@ -120,7 +120,7 @@ impl VenvError {
 /// Everything that an environment depends on.
 pub(super) struct EnvironmentSpec<'w> {
     pub(super) interpreter: &'w Interpreter,
-    /// In one spelling and order; at least one.
+    /// The normalized packages; at least one.
     pub(super) packages: &'w [String],
 }
 
@@ -130,7 +130,7 @@ impl EnvironmentSpec<'_> {
         let mut hasher = Sha256::new();
         hasher.update(b"prowess-venv-2\0");
         hasher.update(versions::text(self.interpreter.version));
-        // Two builds of one version may take different wheels.
+        // Two builds of one version may need different wheels.
         hasher.update(platform::bytes(self.interpreter.image.as_os_str()));
         for package in self.packages {
             hasher.update((package.len() as u64).to_le_bytes());
@@ -140,12 +140,12 @@ impl EnvironmentSpec<'_> {
     }
 }
 
-/// Where environments are.
+/// The folder of all environments.
 pub(super) fn folder(world: &World) -> PathBuf {
     world.state.data.join("venvs")
 }
 
-/// The folder of installed packages; they are installed if they are not there yet. `tell` hears of it first.
+/// The folder of installed packages; they are installed if needed. `tell` is called before that.
 pub(super) fn packages(
     wanted: &EnvironmentSpec<'_>,
     world: &World,
@@ -157,7 +157,7 @@ pub(super) fn packages(
         return site_packages(&place, wanted.interpreter);
     }
     let built = with_lock(&place, || {
-        // Somebody else may have been faster.
+        // Another process may have been faster.
         if place.join(PINNED).is_file() {
             return Ok(());
         }
@@ -175,7 +175,7 @@ pub(super) fn packages(
     site_packages(&place, wanted.interpreter)
 }
 
-/// What happens under the lock may fail for two reasons.
+/// An error under the lock.
 enum Failure {
     Lock(io::Error),
     Build(VenvError),
@@ -187,7 +187,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Builds an environment under another name and moves it into its place when it is complete.
+/// Builds an environment under a temporary name and renames it when it is complete.
 fn build(
     place: &Path,
     wanted: &EnvironmentSpec<'_>,
@@ -199,7 +199,7 @@ fn build(
         let path = path.to_owned();
         move |source| Failure::Build(VenvError::File { path, source })
     };
-    // Left behind by somebody who was interrupted; the lock says that nobody is at it.
+    // Left by an interrupted process; the lock proves that no process is using it.
     if stage.exists() {
         fs::remove_dir_all(&stage).map_err(file(&stage))?;
     }
@@ -209,12 +209,12 @@ fn build(
         }
         fs::rename(&fresh, place).map_err(file(place))
     });
-    // Downloads, and a half environment where something failed; what stays, the next one clears away.
+    // Downloads, and a partial environment after a failure; the next build removes what remains.
     let _ = fs::remove_dir_all(&stage);
     built
 }
 
-/// Makes a whole environment below a new folder, and tells where.
+/// Creates a complete environment below a new folder, and returns its path.
 fn fill(
     stage: &Path,
     wanted: &EnvironmentSpec<'_>,
@@ -246,7 +246,7 @@ fn fill(
     Ok(fresh)
 }
 
-/// Writes a file of ours into an environment. A package may have put something else there, a link for example.
+/// Writes one of our files into an environment. A package may have put something else there, such as a link.
 fn write_own(path: &Path, text: &str) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -255,7 +255,7 @@ fn write_own(path: &Path, text: &str) -> io::Result<()> {
     fs::File::create_new(path)?.write_all(text.as_bytes())
 }
 
-/// An environment that is being made.
+/// An environment that is being created.
 struct Installation<'i> {
     wanted: &'i EnvironmentSpec<'i>,
     stage: &'i Path,
@@ -299,16 +299,16 @@ impl Installation<'_> {
         self.checked("`pip install`", program, add, Some(&index)).map(|_| ())
     }
 
-    /// Compiles the packages, so that not every run has to. `-S` starts nothing of them.
+    /// Compiles the packages once instead of in every run. With `-S`, none of their code is started.
     fn compile(&self, site: &Path) -> Result<(), VenvError> {
         let image = &self.wanted.interpreter.image;
         let mut arguments = words(&["-I", "-S", "-m", "compileall", "-q"]);
         arguments.push(site.into());
-        // Files that no Python can read are in many packages, and no reason to do without the others.
+        // Many packages contain files that can't be compiled, which is not an error.
         self.run("`python -m compileall`", image, arguments, None).map(|_| ())
     }
 
-    /// A step that has to succeed.
+    /// Runs a step that has to succeed.
     fn checked(
         &self,
         what: &str,
@@ -349,14 +349,14 @@ fn words(texts: &[&str]) -> Vec<OsString> {
     texts.iter().map(OsString::from).collect()
 }
 
-/// The user's uv. A script that starts another program would not find it in the sandbox.
+/// The user's uv. A script that starts another program would not work in the sandbox.
 fn uv(world: &World) -> Option<PathBuf> {
     let finder = Finder { search_path: &world.search_path, skill_directory: None };
     let found = finder.locate(&Program::Named("uv".to_owned())).ok()?.canonicalize().ok()?;
     (!interpreter::is_script(&found)).then_some(found)
 }
 
-/// The two first numbers of `pip 23.0.1 from …`.
+/// The first two numbers of `pip 23.0.1 from …`.
 fn pip_version(said: &[u8]) -> Option<(u64, u64)> {
     let said = String::from_utf8_lossy(said);
     let mut numbers = said.strip_prefix("pip ")?.split(['.', ' ']);
@@ -372,11 +372,11 @@ fn site_packages(place: &Path, interpreter: &Interpreter) -> Result<PathBuf, Ven
     let place = place.canonicalize().map_err(failed(place))?;
     let path = place.join(format!("lib/python{major}.{minor}/site-packages"));
     let real = path.canonicalize().map_err(failed(&path))?;
-    // A package may bring files for any place of its environment.
+    // A package may contain files for any path of its environment.
     if real == path { Ok(real) } else { Err(VenvError::Escaped(path)) }
 }
 
-/// A tool that root starts runs as somebody else, who has to be able to read the packages.
+/// Makes the packages readable for others: a tool that root starts runs as another user.
 #[cfg(unix)]
 fn make_readable(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -405,7 +405,7 @@ fn make_readable(_folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What is installed, each package with its exact version.
+/// The installed packages with exact versions.
 fn pinned(site: &Path) -> io::Result<String> {
     let mut lines = Vec::new();
     for entry in fs::read_dir(site)? {

@@ -1,4 +1,4 @@
-//! Declared tools against the functions of `tools.py` (GAIA §5.4), without running anything.
+//! Compares declared tools with the functions of `tools.py` (GAIA §5.4), without running anything.
 
 use std::io;
 use std::path::Path;
@@ -10,7 +10,7 @@ use prowess_format::skill::Skill;
 use super::steps::LoadStep;
 use crate::skill_files::read_skill;
 
-/// Rules about `tools.py`, and the step that they belong to.
+/// Rules about `tools.py`, and the steps that they belong to.
 const RULES: &[(&str, LoadStep)] = &[
     ("missing-tools-file", LoadStep::Import),
     ("invalid-python", LoadStep::Import),
@@ -20,10 +20,10 @@ const RULES: &[(&str, LoadStep)] = &[
     ("unserializable-return", LoadStep::Verify),
 ];
 
-/// A skill as its files say, with what is wrong about it.
+/// A parsed skill with its problems.
 pub(super) struct Read {
     pub(super) skill: Skill,
-    /// Each error with the step that it stops.
+    /// The errors, each with the step that it stops.
     pub(super) problems: Vec<(LoadStep, String)>,
 }
 
@@ -51,7 +51,7 @@ fn words(found: &Diagnostic) -> String {
     }
 }
 
-/// What is wrong about one step.
+/// The problems of one step.
 pub(super) fn joined(problems: &[(LoadStep, String)], step: LoadStep) -> String {
     let of_step = problems.iter().filter(|(its, _)| *its == step);
     of_step.map(|(_, words)| words.as_str()).collect::<Vec<_>>().join("; ")

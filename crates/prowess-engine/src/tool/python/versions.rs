@@ -1,14 +1,14 @@
-//! Versions of Python against the range that a skill asks for (GAIA §2.1).
+//! Compares versions of Python with the range that a skill requires (GAIA §2.1).
 
 /// Major, minor and micro.
 pub(crate) type Version = [u64; 3];
 
 const OPERATORS: &[&str] = &["==", ">=", "<=", "~=", "!=", "^", "~", ">", "<", "="];
 
-/// Whether a version is in a range such as `>=3.10,<4`. A range that can't be read holds nothing.
+/// Whether a version is in a range such as `>=3.10,<4`. An invalid range contains no version.
 ///
-/// Orders compare as in PEP 440. Equality looks at the numbers that are written, so that `==3.11` holds 3.11.7: nobody
-/// means the one release without a last number.
+/// Order comparisons follow PEP 440. Equality compares only the numbers that are written, so that `==3.11` contains
+/// 3.11.7.
 pub(super) fn holds(range: &str, version: Version) -> bool {
     range.split(',').all(|part| part_holds(part.trim(), version) == Some(true))
 }
@@ -16,7 +16,7 @@ pub(super) fn holds(range: &str, version: Version) -> bool {
 fn part_holds(part: &str, version: Version) -> Option<bool> {
     let operator = OPERATORS.iter().find(|operator| part.starts_with(**operator)).copied();
     let wanted = part[operator.unwrap_or("").len()..].trim().trim_end_matches(".*");
-    // What is behind a hyphen or a plus names a build, and no released Python has one.
+    // A suffix after a hyphen or a plus is a build, and no released Python has one.
     let numbers = wanted.split(['-', '+']).next().unwrap_or_default();
     let numbers: Vec<u64> = numbers.split('.').map(str::parse).collect::<Result<_, _>>().ok()?;
     let mut bound: Version = [0; 3];
@@ -28,7 +28,7 @@ fn part_holds(part: &str, version: Version) -> Option<bool> {
         ">" => version > bound,
         "<" => version < bound,
         "!=" => !same(numbers.len()),
-        // R18: all but the last number stay.
+        // R18: all but the last number must be equal.
         "~=" => version >= bound && same(numbers.len().saturating_sub(1)),
         "~" => version >= bound && same(numbers.len().min(2)),
         "^" => version >= bound && same(1),
@@ -36,7 +36,7 @@ fn part_holds(part: &str, version: Version) -> Option<bool> {
     })
 }
 
-/// A version as people write it.
+/// A version as text.
 pub(super) fn text(version: Version) -> String {
     version.map(|number| number.to_string()).join(".")
 }

@@ -1,9 +1,9 @@
-//! One process that has imported a `tools.py`, and the conversation with it.
+//! A process that has imported a `tools.py`, and the protocol to talk to it.
 //!
-//! Requests and answers are JSON behind four bytes of length, on two pipes of their own. What the tool prints comes on two
-//! others, so it can't be taken for an answer. A tool's code lives in the worker's process and could find its pipes: then
-//! it can answer its own request, which it may do anyway, but it can't answer one that has not come yet, because every
-//! request carries a number that nobody can guess.
+//! Requests and answers are JSON with a length prefix of four bytes, on two separate pipes. The tool's output uses two
+//! others, so it can't be confused with an answer. A tool's code runs in the worker's process and could find its pipes:
+//! then it can answer its own request, which it may do anyway, but it can't answer a later one, because every request
+//! has an unpredictable number.
 
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
 use std::net::TcpListener;
@@ -22,26 +22,26 @@ use crate::network::RunNetwork;
 use crate::run::CancellationToken;
 use prowess_core::StandardStream;
 
-/// What a tool may return, as for handlers.
+/// Maximum size of a result, as for handlers.
 const MAX_ANSWER: usize = 64 << 20;
-/// What is thrown away of output that came between two calls, before the worker itself is thrown away.
+/// Maximum output between two calls that is discarded; above it the worker is discarded too.
 const MAX_STRAY: usize = 1 << 20;
-/// What is read at a time. It lies on the stack, so that a call costs no large allocation.
+/// Size of a read buffer. It is on the stack, so that a call needs no large allocation.
 const PIECE: usize = 16 << 10;
-/// How long a process that gives no more answers may take to end by itself.
+/// Time that a process may take to exit after its last answer.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A worker.
+/// A Python worker.
 #[derive(Debug)]
 pub(super) struct Worker {
     requests: Option<PipeWriter>,
     answers: PipeReader,
     streams: [Option<PipeReader>; 2],
     canceller: Canceller,
-    /// From the thread that waits for the sandbox; absent when it has told.
+    /// The result of the thread that waits for the sandbox; `None` after it was received.
     waiter: Option<Receiver<WorkerExit>>,
     grace: Duration,
-    /// What the proxy has refused, when the worker is gone.
+    /// Requests that the proxy refused, after the worker has ended.
     refused: Vec<String>,
 }
 
@@ -49,50 +49,50 @@ pub(super) struct Worker {
 #[derive(Debug)]
 struct WorkerExit {
     ended: Result<SandboxOutcome, SandboxError>,
-    /// What was said on the sandbox's own streams.
+    /// The output on the sandbox's own streams.
     words: String,
     refused: Vec<String>,
 }
 
-/// What a worker answers.
+/// The answer of a worker.
 #[derive(Debug, PartialEq)]
 pub(super) enum Answer {
-    /// `tools.py` is imported and has these tools.
+    /// `tools.py` was imported and has these tools.
     Tools(Vec<String>),
-    /// A tool has returned.
+    /// A tool returned a value.
     Returned(Value),
-    /// Something was raised.
+    /// A tool raised an exception.
     Raised { kind: String, message: String },
-    /// A tool has returned something that is no JSON.
+    /// A tool returned a value that is not JSON.
     Unserializable(String),
 }
 
-/// Why there is no answer. The worker is gone.
+/// Why there is no answer. The worker has ended.
 #[derive(Debug)]
 pub(super) enum WorkerError {
     /// The sandbox could not be built.
     Sandbox(SandboxError),
-    /// It ended; what it said on its own streams, such as a library that is missing.
+    /// It exited; with the output on its own streams, such as a missing library.
     Ended(ExitReason, String),
-    /// The time was up.
+    /// The time limit was exceeded.
     TimedOut,
-    /// It printed more than it may.
+    /// The output limit was exceeded.
     TooMuchOutput,
-    /// The answer was longer than anybody can want.
+    /// The answer was too long.
     TooLong,
-    /// The answer was none: something else was written to the pipe.
+    /// The answer was invalid: something else was written to the pipe.
     ForgedAnswer,
 }
 
-/// What bounds a conversation.
+/// Limits of a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     pub(super) until: Instant,
-    /// Bytes printed on both streams.
+    /// Maximum number of bytes printed on both streams.
     pub(super) output: u64,
 }
 
-/// Why a conversation is being ended.
+/// Why a request is aborted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stop {
     Silent,
@@ -103,8 +103,8 @@ enum Stop {
 }
 
 impl Worker {
-    /// Starts a worker. The descriptors of the specification are added here; its time limit is that of the whole worker.
-    /// The door is open as long as it lives.
+    /// Starts a worker. The descriptors of the specification are added here; its time limit applies to the whole
+    /// worker. The proxy runs as long as the worker.
     pub(super) fn start(mut spec: Spec, door: RunNetwork) -> Result<Self, SandboxError> {
         let failed = |source| SandboxError::SetUp { stage: "pipe", source };
         let (request_end, requests) = io::pipe().map_err(failed)?;
@@ -129,7 +129,7 @@ impl Worker {
                 let mut refused = watch.door.close();
                 refused.extend(watch.closed);
                 let words = watch.words.finish().text.trim().to_owned();
-                // Somebody who is gone needs no telling.
+                // The receiver may be gone.
                 let _ = told.send(WorkerExit { ended, words, refused });
             })
             .map_err(|source| SandboxError::SetUp { stage: "thread", source })?;
@@ -144,7 +144,7 @@ impl Worker {
         })
     }
 
-    /// Says something and waits for the answer. What the tool prints meanwhile is passed on, all of it before the answer.
+    /// Sends a request and waits for the answer. The tool's output is forwarded, all of it before the answer.
     pub(super) fn ask(
         &mut self,
         number: &str,
@@ -169,7 +169,7 @@ impl Worker {
         if stop != Stop::Silent {
             self.canceller.cancel();
         }
-        // Who does not want to wait for it can still end it at once.
+        // A second cancellation can still kill it immediately.
         let WorkerExit { ended, words, .. } = self.wait(output);
         cancel.release();
         Err(match stop {
@@ -184,14 +184,14 @@ impl Worker {
         })
     }
 
-    /// What the proxy has refused, of a worker that is gone.
+    /// The requests that the proxy refused, of a worker that has ended.
     pub(super) fn refused(&mut self) -> Vec<String> {
         std::mem::take(&mut self.refused)
     }
 
-    /// Whether nothing was written since the last answer. Output of that time belongs to no call and is thrown away.
+    /// Whether nothing was written since the last answer. Such output belongs to no call and is discarded.
     pub(super) fn is_clean(&mut self) -> bool {
-        // One look at all of them; nearly always nothing is there.
+        // One poll of all pipes; they are nearly always empty.
         match self.ready(None, true, Instant::now()) {
             Ok([_, false, false, false]) => return true,
             Ok([_, true, ..]) | Err(_) => return false,
@@ -202,7 +202,7 @@ impl Worker {
         self.drain(&mut |_, bytes| stray += bytes.len(), MAX_STRAY) && silent && stray < MAX_STRAY
     }
 
-    /// Lets the worker end by itself, and ends it where it does not.
+    /// Lets the worker exit, and kills it if it does not.
     pub(super) fn end(
         &mut self,
         output: &mut dyn FnMut(StandardStream, &[u8]),
@@ -261,7 +261,7 @@ impl Worker {
                 Some(length) if length > MAX_ANSWER => return Err(Stop::TooLong),
                 Some(length) if answer.len() > 4 + length => return Err(Stop::ForgedAnswer),
                 Some(length) if answer.len() == 4 + length => {
-                    // What was printed was flushed before the answer, so it was in the pipes when the answer was seen.
+                    // Output was flushed before the answer, so it was in the pipes when the answer arrived.
                     if ready[2] || ready[3] {
                         self.drain(output, usize::try_from(bounds.output).unwrap_or(usize::MAX));
                     }
@@ -275,7 +275,7 @@ impl Worker {
         }
     }
 
-    /// Waits for something to happen to the pipes that matter: requests, answers and the two streams.
+    /// Polls the relevant pipes: requests, answers and the two streams.
     fn ready(
         &self,
         requests: Option<(BorrowedFd<'_>, Interest)>,
@@ -295,7 +295,7 @@ impl Worker {
         polling::wait(&wanted, Some(until)).map_err(|_| Stop::Silent)
     }
 
-    /// Passes on a piece of a stream, and tells how long it was.
+    /// Forwards a chunk of a stream, and returns its length.
     fn forward_output(
         &mut self,
         at: usize,
@@ -310,7 +310,7 @@ impl Worker {
                 count
             }
             Err(error) if is_not_yet(&error) => 0,
-            // The end.
+            // End of file.
             _ => {
                 self.streams[at] = None;
                 0
@@ -318,7 +318,7 @@ impl Worker {
         }
     }
 
-    /// Passes on what is in the streams now; false if there is more than that.
+    /// Forwards the buffered output; false if there is more.
     fn drain(&mut self, output: &mut dyn FnMut(StandardStream, &[u8]), most: usize) -> bool {
         let mut buffer = [0; PIECE];
         for (at, stream) in [StandardStream::Stdout, StandardStream::Stderr].into_iter().enumerate()
@@ -337,7 +337,7 @@ impl Worker {
         true
     }
 
-    /// Passes on output until the worker and everything in it are gone, or the time has come.
+    /// Forwards output until the worker and all its processes have ended, or the deadline.
     fn drain_until(&mut self, until: Instant, output: &mut dyn FnMut(StandardStream, &[u8])) {
         let mut buffer = [0; PIECE];
         while self.streams.iter().any(Option::is_some) && Instant::now() < until {
@@ -352,7 +352,7 @@ impl Worker {
         }
     }
 
-    /// The end of a worker that is ending. One that only pretends to is ended.
+    /// Waits for a worker that is exiting, and kills it if it isn't.
     fn wait(&mut self, output: &mut dyn FnMut(StandardStream, &[u8])) -> WorkerExit {
         self.requests = None;
         self.drain_until(Instant::now() + EXIT_TIMEOUT, output);
@@ -378,17 +378,17 @@ impl Drop for Worker {
         if let Some(waiter) = self.waiter.take() {
             self.requests = None;
             self.canceller.cancel();
-            // Whoever drops a worker wants it gone, not told about.
+            // A dropped worker needs no report.
             let _ = waiter.recv();
         }
     }
 }
 
-/// The sandbox itself: the words of an interpreter that does not get as far as the worker, and the way out.
+/// Observes the sandbox: the output of an interpreter that fails before the worker starts, and the network.
 struct WorkerObserver {
     words: Capture,
     door: RunNetwork,
-    /// Why there is none.
+    /// The reason if there is no network.
     closed: Option<String>,
 }
 
@@ -409,7 +409,7 @@ fn is_not_yet(error: &io::Error) -> bool {
 
 fn frame(request: &Map<String, Value>) -> Vec<u8> {
     let text = json!(request).to_string().into_bytes();
-    // Values are bounded where they are read, far below this.
+    // Values are limited when they are read, far below this.
     let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
     let mut frame = length.to_be_bytes().to_vec();
     frame.extend(text);
@@ -421,11 +421,11 @@ fn length_of(answer: &[u8]) -> Option<usize> {
     usize::try_from(u32::from_be_bytes(length)).ok()
 }
 
-/// What an answer says, if it is one to the request of this number.
+/// Parses an answer, if it has the number of the request.
 fn read_answer(frame: &[u8], number: &str) -> Option<Answer> {
     let mut answer: Map<String, Value> = match serde_json::from_slice(frame) {
         Ok(Value::Object(answer)) => answer,
-        // Python nests deeper than anybody here reads.
+        // Python allows deeper nesting than our parser.
         Err(error) if error.to_string().starts_with("recursion limit") => {
             return Some(Answer::Unserializable("a value that is nested too deeply".to_owned()));
         }

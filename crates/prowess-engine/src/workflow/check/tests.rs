@@ -11,7 +11,7 @@ use prowess_policy::{Origin, Tier, Trust};
 use super::*;
 use crate::loaded::LoadedSkill;
 
-/// Skills that are there without any files.
+/// Skills without files.
 struct Texts;
 
 const SUMMARY: &str = "---\nname: article-summary\ndescription: Summarise.\ninputs:\n  - name: style\n    default: short\n  - name: article\n    required: true\nmodel:\n  temperature: 0.3\n---\n\nIn a {{style}} tone: {{article}}\n";
@@ -81,7 +81,7 @@ fn of(nodes: &str, edges: &str) -> String {
 const START: &str = r#"{"id": "start", "type": "start", "data": {"inputVariable": "topic"}}"#;
 const END: &str = r#"{"id": "end", "type": "end", "data": {}}"#;
 
-/// Between a start and an end.
+/// The lines between a start and an end node.
 fn around(node: &str) -> String {
     let edges =
         "{\"source\": \"start\", \"target\": \"x\"}\n{\"source\": \"x\", \"target\": \"end\"}";
@@ -92,7 +92,7 @@ fn around(node: &str) -> String {
 fn a_sound_workflow_has_no_findings() {
     let skill = r#"{"id": "x", "type": "skill", "data": {"skillName": "article-summary", "inputMappings": {"article": "start", "style": "concise"}}}"#;
     assert_eq!(problems(&around(skill)), "");
-    // AFL-7.3-2: without mappings the first required input gets what comes in, so nothing is missing.
+    // AFL-7.3-2: without mappings the first required input gets the node's input, so nothing is missing.
     let default = r#"{"id": "x", "type": "skill", "data": {"skillName": "article-summary"}}"#;
     assert_eq!(problems(&around(default)), "");
 }
@@ -306,7 +306,7 @@ fn references_in_code_are_told() {
         around(&format!(r#"{{"id": "x", "type": "code", "data": {{"code": "{code}"}}}}"#))
     };
     assert_snapshot!(problems(&code("print('{{start.output}}' + '{{topic}}')")));
-    // Python of its own: a set in a set, a format string.
+    // Python syntax with nested braces: a set in a set, a format string.
     assert_eq!(problems(&code("print(f'{{y}}', {{1}})")), "");
 }
 

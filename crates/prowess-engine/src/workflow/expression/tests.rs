@@ -116,7 +116,7 @@ fn nesting_has_a_limit() {
 }
 
 proptest! {
-    /// A value is a value and never a part of the expression.
+    /// A value is never part of the expression.
     #[test]
     fn no_value_changes_the_meaning(value in "['\"|&!=()a-z{} ]{0,24}") {
         let values = Values(json!({ "x": value }));
@@ -142,7 +142,7 @@ proptest! {
         }
     }
 
-    /// The laws that everybody expects of the connectives.
+    /// The usual laws of the connectives.
     #[test]
     fn connectives_follow_their_laws(a in any::<bool>(), b in any::<bool>()) {
         let values = Values(json!({ "a": a, "b": b }));

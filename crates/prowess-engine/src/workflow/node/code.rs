@@ -1,6 +1,6 @@
-//! Nodes that run a small Python program, in a sandbox that holds Python and nothing else: no files, no network.
+//! Nodes that run a small Python program, in a sandbox with Python only: no files, no network.
 //!
-//! Nobody is asked about it, because there is nothing to grant: it computes an output from its input.
+//! No approval is needed, because nothing is granted: it computes an output from its input.
 
 use std::path::PathBuf;
 use std::pin::pin;
@@ -21,14 +21,14 @@ use crate::run::CancellationToken;
 use crate::world::World;
 use prowess_core::RunOutcome;
 
-/// The program inside.
+/// The path of the program inside the sandbox.
 const PROGRAM: &str = "/run/prowess/node.py";
-/// Threads of libraries count too.
+/// Maximum number of processes; threads of libraries count too.
 const MAX_PROCESSES: u64 = 64;
-/// What is said about an error: Python tells what happened last.
+/// Maximum length of the error output in a message: Python prints the cause last.
 const MAX_SAID: usize = 500;
 
-/// Runs the program. It gets the node's input on standard input, and what it prints is the output.
+/// Runs the program. Its standard input is the node's input, and its standard output is the node's output.
 pub(super) async fn run(
     scene: &NodeContext<'_, '_, '_>,
     code: &CodeNode,
@@ -68,7 +68,7 @@ pub(super) async fn run(
     }
 }
 
-/// A program with everything that it gets.
+/// A program with everything that it needs.
 struct PreparedProgram {
     code: String,
     variables: Vec<(String, String)>,
@@ -92,7 +92,7 @@ fn on_thread(
     let mut spec = Spec::new(image);
     spec.programs = others.to_vec();
     spec.support = images.support;
-    // Isolated from variables and folders, without byte code, in UTF-8.
+    // Isolated from variables and folders, without bytecode, in UTF-8.
     spec.arguments = ["-I", "-B", "-X", "utf8", PROGRAM].map(Into::into).into();
     spec.synthetic =
         vec![SyntheticFile { path: PathBuf::from(PROGRAM), bytes: program.code.into_bytes() }];
@@ -131,7 +131,7 @@ fn on_thread(
     })
 }
 
-/// What a program prints. The sandbox bounds it.
+/// The output of a program. The sandbox limits it.
 #[derive(Default)]
 struct ProgramOutput {
     output: Vec<u8>,

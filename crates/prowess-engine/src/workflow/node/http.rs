@@ -1,4 +1,4 @@
-//! Nodes that send a request, behind the guard of addresses (`prowess_proxy::Fetcher`).
+//! Nodes that send an HTTP request, to public addresses only (`prowess_proxy::Fetcher`).
 
 use prowess_proxy::{FetchError, FetchRequest};
 use serde_json::{Map, Value};
@@ -7,7 +7,7 @@ use super::super::graph::{HttpBody, HttpNode, JsonTemplate};
 use super::super::template::{Lookup, part_of};
 use super::{Failure, MAX_OUTPUT, NodeContext};
 
-/// Sends the request and gives the answer: JSON as a value, everything else as text.
+/// Sends the request and returns the response: JSON as a value, everything else as text.
 pub(super) async fn send(
     scene: &NodeContext<'_, '_, '_>,
     http: &HttpNode,
@@ -61,8 +61,8 @@ pub(super) async fn send(
     })
 }
 
-/// A value in an address. In a query it can't begin another field, in a path no query; slashes of a path stay, because
-/// values often are paths. In front of that, where the host is, it is the author's business.
+/// Encodes a value for a URL. In a query it can't start another field, in a path no query; slashes in a path are kept,
+/// because values often are paths. Before the path, where the host is, the author is responsible.
 fn part_of_address(before: &str, value: String) -> String {
     let Some((_, rest)) = before.split_once("://") else { return value };
     let keeps: &[u8] = match (rest.contains(['?', '#']), rest.contains('/')) {
@@ -73,12 +73,12 @@ fn part_of_address(before: &str, value: String) -> String {
     encoded(&value, |byte| byte.is_ascii_alphanumeric() || keeps.contains(&byte))
 }
 
-/// An address without blanks and other characters that it may not hold.
+/// A URL with spaces and other invalid characters encoded.
 fn address(url: &str) -> String {
     encoded(url.trim(), |byte| byte.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&byte))
 }
 
-/// RFC 3986 §2.1.
+/// Percent-encoding (RFC 3986 §2.1).
 fn encoded(text: &str, keeps: impl Fn(u8) -> bool) -> String {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     text.bytes().fold(String::new(), |mut all, byte| {

@@ -1,4 +1,4 @@
-//! Nodes that look something up: the best passages, numbered, as text for the next node.
+//! Nodes that search a knowledge base: the best passages, numbered, as text for the next node.
 
 use serde_json::Value;
 
@@ -6,14 +6,14 @@ use super::{Failure, NodeContext};
 use prowess_core::{CitedSource, Event, Thought};
 use prowess_core::{Passage, Query};
 
-/// A question longer than this is a document.
+/// Maximum length of a query.
 const QUERY_CHARACTERS: usize = 2_000;
-/// AFL: so many passages are looked up and cited.
+/// Number of passages that are retrieved and cited (AFL).
 const TOP_K: usize = 5;
-/// AFL: so many of them are handed on.
+/// Number of passages that are passed on (AFL).
 const HANDED_ON: usize = 3;
 
-/// Looks the input up in a base.
+/// Searches a knowledge base for the input.
 pub(super) async fn look_up(scene: &NodeContext<'_, '_, '_>, base: &str) -> Result<Value, Failure> {
     let tell = |event: &Event| scene.teller.inside(&scene.node.id, event);
     let step = |status, details: Vec<(&'static str, Value)>| {
@@ -52,7 +52,7 @@ fn source((at, passage): (usize, Passage)) -> CitedSource {
     CitedSource { doc_id, chunk_index, score, text, range, pages, injected: at < HANDED_ON }
 }
 
-/// The passages that are handed on, with the numbers by which an answer can name them.
+/// The passages that are passed on, with the numbers by which an answer can cite them.
 pub(super) fn blocks(sources: &[CitedSource]) -> Vec<String> {
     let injected = sources.iter().filter(|source| source.injected);
     injected.enumerate().map(|(at, source)| format!("[{}] {}", at + 1, source.text)).collect()

@@ -1,4 +1,4 @@
-//! What nodes do, one file for each kind that takes time.
+//! The implementations of nodes, one file for each kind that takes time.
 
 mod code;
 mod http;
@@ -17,17 +17,17 @@ use prowess_core::Remedy;
 use prowess_core::{Envelope, RunOutcome};
 use prowess_core::{ModelError, ModelErrorKind, Problem, ProblemKind};
 
-/// What a node may give. More is a file and no value.
+/// Maximum size of a node's output.
 pub(crate) const MAX_OUTPUT: usize = 8 << 20;
 
-/// Why a node has no output.
+/// Why a node failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
-    /// A phrase in lower case.
+    /// The message, as a lowercase phrase.
     pub(crate) message: String,
-    /// What would help.
+    /// Remedies.
     pub(crate) remedies: Vec<Remedy>,
-    /// The code for a caller.
+    /// The exit code.
     pub(crate) exit_code: i32,
 }
 
@@ -45,7 +45,7 @@ impl Failure {
         self
     }
 
-    /// A run that ended otherwise than well.
+    /// The failure of an unsuccessful run.
     pub(crate) fn of(envelope: &Envelope) -> Self {
         let message = envelope.error.clone().unwrap_or_else(|| "it failed".to_owned());
         let exit_code = match envelope.outcome {
@@ -82,16 +82,16 @@ impl From<ModelError> for Failure {
     }
 }
 
-/// What a node that uses a skill does next.
+/// The next step of a node that uses a skill.
 #[derive(Debug)]
 pub(crate) enum Step {
-    /// It runs a prompt.
+    /// Run a prompt.
     Prompt,
-    /// It runs a tool, if it may.
+    /// Run a tool, if it is allowed.
     Tool(RunDecision),
 }
 
-/// Does something that blocks on the blocking pool of the runtime.
+/// Runs blocking work on the blocking pool of the runtime.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Failure> {
@@ -99,7 +99,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
     done.map_err(|error| Failure::new(format!("internal error: {error}")))
 }
 
-/// Does the work of a node that is not a tool.
+/// Runs a node that is not a tool.
 pub(crate) async fn run(
     node: &WorkflowNode,
     input: Input,
@@ -114,13 +114,13 @@ pub(crate) async fn run(
         Task::Knowledge { base } => knowledge::look_up(&scene, &base.value).await,
         Task::Http(request) => http::send(&scene, request).await,
         Task::Code(program) => code::run(&scene, program).await,
-        // These take no time, and are done where they are started.
+        // These take no time, and are handled where nodes are started.
         Task::Start { .. } | Task::Condition { .. } | Task::End { .. } => Ok(scene.input.value),
     }?;
     bounded(output)
 }
 
-/// Runs a tool that was approved.
+/// Runs an approved tool.
 pub(crate) async fn run_tool(
     node: &WorkflowNode,
     ready: ReadyRun,
@@ -130,7 +130,7 @@ pub(crate) async fn run_tool(
     bounded(tool::run(&node.id, ready, context, teller).await?)
 }
 
-/// What a node works with.
+/// The context of a node.
 pub(crate) struct NodeContext<'s, 't, 'k> {
     node: &'s WorkflowNode,
     input: Input,
@@ -140,7 +140,7 @@ pub(crate) struct NodeContext<'s, 't, 'k> {
 }
 
 fn bounded(output: Value) -> Result<Value, Failure> {
-    // Only texts can be that long: everything else is read with a limit of its own.
+    // Only strings can be that long: everything else has its own limit.
     match &output {
         Value::String(text) if text.len() > MAX_OUTPUT => {
             Err(Failure::new(format!("the output has more than {} MiB", MAX_OUTPUT >> 20)))
@@ -149,7 +149,7 @@ fn bounded(output: Value) -> Result<Value, Failure> {
     }
 }
 
-/// A result as a value: JSON where it is some, otherwise text without the line end that programs add.
+/// Parses output: JSON if it is valid, otherwise text without the trailing line break.
 pub(crate) fn printed(bytes: &[u8]) -> Value {
     let text = String::from_utf8_lossy(bytes);
     let text = text.strip_suffix('\n').unwrap_or(&text);

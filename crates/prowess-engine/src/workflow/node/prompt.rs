@@ -1,4 +1,4 @@
-//! Nodes that ask a model: prompt skills as they run everywhere, and questions of the workflow's own.
+//! Nodes that ask a model: prompt skills, and prompts of the workflow itself.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,12 +18,12 @@ use prowess_core::{AnswerDetails, INTERRUPTED, TIMED_OUT};
 use prowess_core::{Event, Thought};
 use prowess_core::{Message, ModelRequest};
 
-/// What a model is told when the workflow says nothing (AFL).
+/// The default system prompt (AFL).
 const DEFAULT_SYSTEM: &str = "You are a helpful assistant.";
-/// AFL §3.2.
+/// The default temperature (AFL §3.2).
 const DEFAULT_TEMPERATURE: f64 = 0.7;
 
-/// The skill that a node uses.
+/// Resolves the skill of a node.
 async fn find(
     scene: &NodeContext<'_, '_, '_>,
     used: &SkillUse,
@@ -66,7 +66,7 @@ pub(super) async fn skill(
     }
 }
 
-/// Asks a model. With a skill its body is the system prompt, and its settings count (AFL §7.3).
+/// Asks a model. With a skill, its body is the system prompt, and its settings apply (AFL §7.3).
 pub(super) async fn llm(scene: &NodeContext<'_, '_, '_>, llm: &LlmNode) -> Result<Value, Failure> {
     let context = scene.context;
     let time = context.limits.prompt;
@@ -109,7 +109,7 @@ pub(super) async fn llm(scene: &NodeContext<'_, '_, '_>, llm: &LlmNode) -> Resul
     Ok(text.into())
 }
 
-/// The body of a skill with its inputs in it, and what its knowledge base has to say.
+/// The rendered body of a skill, with passages of its knowledge base.
 async fn body(
     scene: &NodeContext<'_, '_, '_>,
     used: &SkillUse,

@@ -1,4 +1,4 @@
-//! Nodes that run a tool of a skill: prepared, decided about and approved like any other run.
+//! Nodes that run a tool of a skill: prepared, decided and approved like any other run.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use crate::decision::ReadyRun;
 use crate::handle::ToolHandle;
 use crate::run::CancellationToken;
 
-/// Events that wait for somebody to look. A tool that prints faster than anybody reads waits too.
+/// Maximum number of buffered events. A tool that prints faster than they are read waits.
 const WAITING_EVENTS: usize = 256;
 
-/// Finds the skill of a node, and decides about its tool where it is one.
+/// Resolves the skill of a node, and decides about its tool if it has one.
 pub(crate) async fn decide(
     used: &SkillUse,
     input: &Input,
@@ -43,10 +43,10 @@ pub(crate) async fn decide(
     .await?
 }
 
-/// How much of a failed tool's last line is told.
+/// Maximum length of a failed tool's last line in a message.
 const MAX_LAST_LINE: usize = 200;
 
-/// Runs a tool. What it prints as JSON is its output, otherwise the text.
+/// Runs a tool. Its output is parsed as JSON if possible, otherwise it is text.
 pub(crate) async fn run(
     node: &str,
     ready: ReadyRun,
@@ -71,7 +71,7 @@ pub(crate) async fn run(
     }
     let (envelope, stdout) = ended?;
     if !envelope.is_success() {
-        // The program has said itself what is wrong, at the end of what it printed.
+        // The program has reported the error at the end of its output.
         let last = envelope.output.lines().rfind(|line| !line.trim().is_empty());
         let failure = Failure::of(&envelope);
         return Err(match last {
@@ -85,7 +85,7 @@ pub(crate) async fn run(
     Ok(envelope.parsed.unwrap_or_else(|| printed(&stdout)))
 }
 
-/// The run itself, and what it printed on standard output.
+/// Runs the tool; returns its standard output.
 fn on_thread(
     ready: ReadyRun,
     cancel: &CancellationToken,
@@ -98,7 +98,7 @@ fn on_thread(
         {
             stdout.extend_from_slice(bytes);
         }
-        // Nobody listens any more: the tool is being ended, and what it says does not matter.
+        // The receiver is gone: the tool is being cancelled, and its output does not matter.
         let _ = events.blocking_send(event.clone());
     });
     (envelope, stdout)

@@ -28,7 +28,7 @@ fn workflow(nodes: &str, edges: &str) -> Workflow {
     workflow.expect("it can be read")
 }
 
-/// Runs everything, the last ready node first where `backwards`, and tells what happened.
+/// Runs all nodes, the last ready node first if `backwards`, and returns what happened.
 fn story(nodes: &str, edges: &str, answer: bool, backwards: bool) -> String {
     let workflow = workflow(nodes, edges);
     let name = |node: usize| workflow.nodes[node].id.clone();
@@ -57,7 +57,7 @@ fn a_join_waits_for_all_its_live_parents() {
     assert_eq!(story(diamond.0, diamond.1, true, false), "s() a(s) b(s) j(a,b) e(j)");
     assert_eq!(story(diamond.0, diamond.1, true, true), "s() b(s) a(s) j(a,b) e(j)");
 
-    // Of unequal depths the reference implementation runs the join at once.
+    // With unequal depths, the reference implementation runs the join too early.
     let uneven = ("s:start a b c j e:end", "s>j s>a a>b b>c c>j j>e");
     assert_eq!(story(uneven.0, uneven.1, true, false), "s() a(s) b(a) c(b) j(s,c) e(j)");
 }
@@ -68,12 +68,12 @@ fn a_branch_that_is_not_taken_holds_nobody_up() {
     assert_eq!(story(rejoined.0, rejoined.1, true, false), "s() c(s) -b -x a(c) j(a) e(j)");
     assert_eq!(story(rejoined.0, rejoined.1, false, false), "s() c(s) -a b(c) x(b) j(x) e(j)");
 
-    // One parent is behind a condition, the other is not.
+    // One parent depends on a condition, the other does not.
     let mixed = ("s:start c:condition a b j:end", "s>c c>a:true s>b a>j b>j");
     assert_eq!(story(mixed.0, mixed.1, false, false), "s() c(s) -a b(s) j(b)");
     assert_eq!(story(mixed.0, mixed.1, true, true), "s() b(s) c(s) a(c) j(a,b)");
 
-    // An edge without an answer is taken either way, and a condition may be skipped as a whole.
+    // An edge without an answer is taken in both cases, and a condition may be skipped as a whole.
     let nested = (
         "s:start c:condition d:condition a b e:end",
         "s>c c>d:true d>a:true d>b:false c>e a>e b>e",
@@ -88,7 +88,7 @@ fn what_no_edge_leads_to_is_skipped_with_everything_behind_it() {
     assert_eq!(story(stray.0, stray.1, true, false), "-a -b s() j(s) e(s)");
 }
 
-/// Edges from smaller to larger numbers, so there is no cycle. Node 0 is the start; some nodes are conditions.
+/// Edges from smaller to larger indexes, so there is no cycle. Node 0 is the start; some nodes are conditions.
 fn any_graph() -> impl Strategy<Value = (String, String, Vec<bool>)> {
     (2usize..9).prop_flat_map(|count| {
         let kinds = prop::collection::vec(any::<bool>(), count);
@@ -116,7 +116,7 @@ fn any_graph() -> impl Strategy<Value = (String, String, Vec<bool>)> {
     })
 }
 
-/// Runs all nodes, up to three at a time, finishing them in an order that `choices` picks.
+/// Runs all nodes, up to three at a time, finishing them in the order of `choices`.
 fn run_in_some_order(
     workflow: &Workflow,
     answers: &[bool],
@@ -128,7 +128,7 @@ fn run_in_some_order(
         while running.len() < 3
             && let Some(node) = schedule.next_ready()
         {
-            // Nothing that it needs may still be undecided.
+            // No input may be undecided.
             for edge in workflow.incoming(node) {
                 assert!(matches!(
                     schedule.state(edge.source),
@@ -158,7 +158,7 @@ proptest! {
         let one = run_in_some_order(&workflow, &answers, &[0]);
         let other = run_in_some_order(&workflow, &answers, &choices);
         prop_assert_eq!(&one, &other);
-        // Nobody is left waiting, and who has run had a live parent.
+        // No node is left waiting, and every completed node had a live parent.
         for (number, (state, parents)) in one.iter().enumerate() {
             prop_assert!(matches!(state, NodeState::Complete | NodeState::Skipped));
             prop_assert_eq!(*state == NodeState::Complete, number == 0 || !parents.is_empty());

@@ -48,7 +48,7 @@ fn substitutes_once_and_leaves_other_braces_alone() {
 }
 
 proptest! {
-    /// AFL §5.2: whatever a value holds, it arrives as it is.
+    /// AFL §5.2: a value is inserted unchanged, whatever it contains.
     #[test]
     fn a_value_arrives_as_it_is(value in "(\\{|\\}|x|name|\\.| ){0,12}") {
         let values = Values(HashMap::from([("name".to_owned(), Value::from(value.clone()))]));

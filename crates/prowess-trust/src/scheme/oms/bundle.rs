@@ -11,23 +11,23 @@ use crate::json;
 const MEDIA_TYPE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
 const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
 
-/// Real chains have three certificates.
+/// Maximum number of certificates. Real chains have three.
 const MOST_CERTIFICATES: usize = 8;
 
-/// A bundle that was taken apart; nothing about it is checked yet.
+/// A parsed bundle, not yet verified.
 pub(crate) struct Bundle {
     pub(crate) payload: Vec<u8>,
     pub(crate) signature: Vec<u8>,
     pub(crate) signer: Signer,
 }
 
-/// Who signed, as the bundle has it.
+/// The signer of a bundle.
 pub(crate) enum Signer {
-    /// A key that the verifier must have.
+    /// A key that must be in the trust store.
     Key { hint: Option<String> },
-    /// Certificates in DER, the signer's first; never empty.
+    /// DER certificates, the signer's first; never empty.
     Chain(Vec<Vec<u8>>),
-    /// A certificate of Sigstore; the crate for it reads it by itself.
+    /// A Sigstore certificate, which the Sigstore crate parses.
     Sigstore,
 }
 
@@ -36,7 +36,8 @@ impl Bundle {
         let value = json::read(bytes).map_err(SignatureError::Unreadable)?;
         expect("media type", json::text(&value, "mediaType"), MEDIA_TYPE, "version 0.3")?;
         let envelope = &value["dsseEnvelope"];
-        // The type is part of what is signed, so that a statement can't be passed off as something else (attack registry-C10).
+        // The payload type is signed too, so that a statement can't be passed off as something else (attack
+        // registry-C10).
         let payload_type = json::text(envelope, "payloadType");
         expect("payload type", payload_type, PAYLOAD_TYPE, "an in-toto statement")?;
         let signature = match envelope.get("signatures").and_then(Value::as_array) {
@@ -44,7 +45,7 @@ impl Bundle {
                 [signature] => signature,
                 several => return Err(SignatureError::SignatureCount(several.len())),
             },
-            None => return Err(SignatureError::unreadable("`signatures` is no list")),
+            None => return Err(SignatureError::unreadable("`signatures` is not a list")),
         };
         Ok(Bundle {
             payload: decoded(envelope, "payload")?,
@@ -64,7 +65,7 @@ impl Signer {
             (None, Some(chain)) => {
                 let certificates = chain.get("certificates").and_then(Value::as_array);
                 let certificates: Result<Vec<Vec<u8>>, SignatureError> = certificates
-                    .ok_or_else(|| SignatureError::unreadable("`certificates` is no list"))?
+                    .ok_or_else(|| SignatureError::unreadable("`certificates` is not a list"))?
                     .iter()
                     .map(|certificate| decoded(certificate, "rawBytes"))
                     .collect();
@@ -78,7 +79,7 @@ impl Signer {
                 Ok(Signer::Chain(certificates))
             }
             (Some(_), Some(_)) => {
-                Err(SignatureError::unreadable("it names a key and certificates at once"))
+                Err(SignatureError::unreadable("it names both a key and certificates"))
             }
             (None, None) if material.get("certificate").is_some() => Ok(Signer::Sigstore),
             (None, None) => Err(SignatureError::Unsupported {
@@ -87,13 +88,13 @@ impl Signer {
                     || "missing".to_owned(),
                     |material| material.keys().cloned().collect::<Vec<_>>().join(", "),
                 ),
-                expected: "a key, a chain of certificates or a certificate of Sigstore",
+                expected: "a key, a certificate chain or a Sigstore certificate",
             }),
         }
     }
 }
 
-/// The text that is signed (DSSE v1, pre-authentication encoding).
+/// The signed text (DSSE v1, pre-authentication encoding).
 pub(crate) fn signed_text(payload: &[u8]) -> Vec<u8> {
     let mut text =
         format!("DSSEv1 {} {PAYLOAD_TYPE} {} ", PAYLOAD_TYPE.len(), payload.len()).into_bytes();
@@ -101,7 +102,7 @@ pub(crate) fn signed_text(payload: &[u8]) -> Vec<u8> {
     text
 }
 
-/// A bundle by a bare key.
+/// Writes a bundle signed with a bare key.
 pub(super) fn written(hint: &str, payload: &[u8], signature: &[u8]) -> String {
     let bundle = json!({
         "mediaType": MEDIA_TYPE,
@@ -117,5 +118,5 @@ pub(super) fn written(hint: &str, payload: &[u8], signature: &[u8]) -> String {
 
 fn decoded(value: &Value, key: &str) -> Result<Vec<u8>, SignatureError> {
     let bytes = json::text(value, key).and_then(|text| STANDARD.decode(text).ok());
-    bytes.ok_or_else(|| SignatureError::unreadable(&format!("`{key}` is no base64")))
+    bytes.ok_or_else(|| SignatureError::unreadable(&format!("`{key}` is not base64")))
 }

@@ -1,4 +1,4 @@
-//! From a signer's certificate to a root in the trust store.
+//! Verifies the path from a signer's certificate to a root in the trust store.
 
 use std::time::Duration;
 
@@ -12,15 +12,15 @@ use crate::key::PublicKey;
 use crate::timestamp::Timestamp;
 use crate::trust_store::TrustedKey;
 
-/// 1.3.6.1.5.5.7.3.3, as DER has it.
+/// The OID 1.3.6.1.5.5.7.3.3 in DER.
 const CODE_SIGNING: &[u8] = &[43, 6, 1, 5, 5, 7, 3, 3];
 
-/// The certificate of whoever signed; not checked yet.
+/// The signer's certificate, not yet verified.
 pub(super) struct SignerCertificate {
     pub(super) key: PublicKey,
-    /// Whom it names, for people.
+    /// The subject, for display.
     pub(super) subject: String,
-    /// Whom it names, as bytes that can be compared.
+    /// The subject as DER, for comparison.
     pub(super) raw_subject: Vec<u8>,
     may_sign: bool,
 }
@@ -32,7 +32,7 @@ impl SignerCertificate {
             return Err(SignatureError::Unsupported {
                 what: "key",
                 found: certificate.public_key().algorithm.algorithm.to_string(),
-                expected: "one of the curves P-256 and P-384",
+                expected: "the curve P-256 or P-384",
             });
         };
         Ok(Self {
@@ -44,7 +44,8 @@ impl SignerCertificate {
     }
 }
 
-/// Finds the root by which the signer's certificate is valid at a moment. The certificates that came with it may help; which root counts is for the trust store alone to say.
+/// Finds the root for which the signer's certificate is valid at a given time. Intermediate certificates from the
+/// bundle may be used; roots come from the trust store only.
 pub(super) fn verify<'a>(
     signer: &SignerCertificate,
     certificates: &[Vec<u8>],
@@ -59,7 +60,7 @@ pub(super) fn verify<'a>(
                 break;
             }
             Err(SignatureError::UntrustedRoot { .. }) => {}
-            // It leads to a root that counts, and something else is wrong: that is the better answer.
+            // The chain leads to a trusted root but is otherwise invalid, which is the more specific error.
             Err(other) => outcome = Err(other),
         }
     }
@@ -98,7 +99,7 @@ fn with_root(
     if !signer.may_sign {
         return Err(SignatureError::WrongUsage { subject: signer.subject.clone() });
     }
-    // The crate that built the path looks at `cA` and not at `keyCertSign` (RFC 5280 §4.2.1.3).
+    // The crate that built the path checks `cA` but not `keyCertSign` (RFC 5280 §4.2.1.3).
     let between = path.intermediate_certificates().map(webpki::Cert::der);
     for authority in between.chain([root_certificate.clone()]) {
         let authority = parsed(&authority)?;
@@ -111,7 +112,7 @@ fn with_root(
     Ok(())
 }
 
-/// The same error in our words, with whom it is about.
+/// Translates an error of the crate, and adds the subject concerned.
 fn explained(
     error: &Error,
     signer: &SignerCertificate,
@@ -122,7 +123,8 @@ fn explained(
     let stranger = || SignatureError::UntrustedRoot { subject: signer.subject.clone() };
     match error {
         Error::UnknownIssuer => stranger(),
-        // Anybody can call their root like another. If what they have sent holds together, it is merely theirs (attack registry-C8).
+        // Anyone can give their root the name of another one. If their chain is consistent, it is merely unknown
+        // (attack registry-C8).
         Error::InvalidSignatureForPublicKey if holds_together(certificates) => stranger(),
         Error::CertExpired { not_after, .. } => SignatureError::Expired {
             subject: subject_of(certificates, |certificate| {
@@ -148,7 +150,7 @@ fn explained(
     }
 }
 
-/// Whether each certificate is signed by the next.
+/// Whether each certificate is signed by the next one.
 fn holds_together(certificates: &[CertificateDer<'_>]) -> bool {
     certificates.windows(2).all(|pair| match (parsed(&pair[0]), parsed(&pair[1])) {
         (Ok(child), Ok(parent)) => child.verify_signature(Some(parent.public_key())).is_ok(),
@@ -156,7 +158,7 @@ fn holds_together(certificates: &[CertificateDer<'_>]) -> bool {
     })
 }
 
-/// Whom the first certificate names that is as described.
+/// The subject of the first certificate that matches.
 fn subject_of(
     certificates: &[CertificateDer<'_>],
     described: impl Fn(&X509Certificate<'_>) -> bool,
@@ -166,7 +168,8 @@ fn subject_of(
     found.map_or_else(|| "a certificate".to_owned(), |found| found.subject().to_string())
 }
 
-/// As the reference implementation has it: `digitalSignature`, or else code signing, must be allowed in so many words; and nothing may speak against it.
+/// Follows the reference implementation: `digitalSignature` or code signing must be allowed explicitly, and no
+/// extension may forbid it.
 fn is_for_signing(certificate: &X509Certificate<'_>) -> Result<bool, SignatureError> {
     let usage = certificate.key_usage().map_err(|error| chain_text(&error))?;
     let extended = certificate.extended_key_usage().map_err(|error| chain_text(&error))?;
@@ -182,9 +185,7 @@ fn is_for_signing(certificate: &X509Certificate<'_>) -> Result<bool, SignatureEr
 fn parsed(der: &[u8]) -> Result<X509Certificate<'_>, SignatureError> {
     match X509Certificate::from_der(der) {
         Ok(([], certificate)) => Ok(certificate),
-        Ok(_) => {
-            Err(SignatureError::Unreadable("there is something behind a certificate".to_owned()))
-        }
+        Ok(_) => Err(SignatureError::Unreadable("a certificate has trailing data".to_owned())),
         Err(_) => Err(SignatureError::Unreadable("a certificate can't be read".to_owned())),
     }
 }

@@ -1,4 +1,4 @@
-//! The in-toto statement: which files there are, and their digests.
+//! The in-toto statement: the files and their digests.
 
 use std::collections::BTreeMap;
 
@@ -14,19 +14,20 @@ use crate::scheme::signature_names;
 const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
 const PREDICATE_TYPE: &str = "https://model_signing/signature/v1.0";
 
-/// What a signer may leave out: notes of git, which no agent reads. Any other file that isn't covered is as good as unsigned, whatever the statement says of it (attack registry-C6).
+/// Files that may be unsigned: git's own, which no agent reads. Any other uncovered file counts as unsigned, whatever
+/// the statement says (attack registry-C6).
 const MAY_BE_LEFT_OUT: [&str; 4] = [".git", ".gitattributes", ".github", ".gitignore"];
 
-/// The files that a statement is about.
+/// The files of a statement.
 pub(super) struct Manifest {
     pub(super) files: BTreeMap<String, [u8; 32]>,
-    /// In the order of the statement.
+    /// The digests in the order of the statement.
     pub(super) digests: Vec<[u8; 32]>,
     ignored: Vec<String>,
 }
 
 impl Manifest {
-    /// Whether a file is one that the signer has left out, and may leave out.
+    /// Whether a file was left out and may be left out.
     pub(super) fn leaves_out(&self, path: &str) -> bool {
         let first = path.split('/').next().unwrap_or(path);
         MAY_BE_LEFT_OUT.contains(&first)
@@ -34,7 +35,7 @@ impl Manifest {
     }
 }
 
-/// Reads a statement whose signature holds.
+/// Parses a statement whose signature was verified.
 pub(super) fn read(payload: &[u8]) -> Result<Manifest, SignatureError> {
     let value = json::read(payload).map_err(SignatureError::Unreadable)?;
     expect("statement type", json::text(&value, "_type"), STATEMENT_TYPE, "in-toto v1")?;
@@ -47,7 +48,7 @@ pub(super) fn read(payload: &[u8]) -> Result<Manifest, SignatureError> {
 
     let resources = predicate.get("resources").and_then(Value::as_array);
     let resources =
-        resources.ok_or_else(|| SignatureError::unreadable("`resources` is no list"))?;
+        resources.ok_or_else(|| SignatureError::unreadable("`resources` is not a list"))?;
     let mut files = BTreeMap::new();
     let mut digests = Vec::new();
     for resource in resources {
@@ -56,7 +57,7 @@ pub(super) fn read(payload: &[u8]) -> Result<Manifest, SignatureError> {
         let name = name.ok_or_else(|| SignatureError::unreadable("a resource has no name"))?;
         let digest = json::text(resource, "digest").and_then(digest_from_hex);
         let digest = digest.ok_or_else(|| {
-            SignatureError::unreadable(&format!("the digest of `{name}` is no SHA-256"))
+            SignatureError::unreadable(&format!("the digest of `{name}` is not a SHA-256"))
         })?;
         digests.push(digest);
         if files.insert(name.to_owned(), digest).is_some() {
@@ -66,7 +67,7 @@ pub(super) fn read(payload: &[u8]) -> Result<Manifest, SignatureError> {
 
     let subjects = value.get("subject").and_then(Value::as_array);
     let Some([subject]) = subjects.map(Vec::as_slice) else {
-        return Err(SignatureError::unreadable("it has not exactly one subject"));
+        return Err(SignatureError::unreadable("it must have exactly one subject"));
     };
     let root = json::text(&subject["digest"], "sha256").and_then(digest_from_hex);
     if root != Some(Sha256::digest(digests.concat()).into()) {
@@ -81,7 +82,7 @@ pub(super) fn read(payload: &[u8]) -> Result<Manifest, SignatureError> {
     Ok(Manifest { files, digests, ignored })
 }
 
-/// The statement about these files. Signature files may come later, so it says that they are left out.
+/// Writes the statement for these files. It excludes signature files, which may be added later.
 pub(super) fn written(name: &str, files: &BTreeMap<String, [u8; 32]>) -> String {
     let mut hash = Sha256::new();
     let mut resources = Vec::new();

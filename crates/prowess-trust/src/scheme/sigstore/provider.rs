@@ -1,4 +1,4 @@
-//! The arithmetic that the Sigstore crate asks for, by `ring`, which is there already for TLS.
+//! The cryptography provider for the Sigstore crate, based on `ring`, which TLS needs anyway.
 
 use std::sync::Once;
 
@@ -15,7 +15,7 @@ use sigstore_verify::crypto::{
 };
 use sigstore_verify::types::HashAlgorithm;
 
-/// Makes it known, once per process. If somebody else was first, theirs is as good.
+/// Registers the provider, once per process. If one is registered already, that one is used.
 pub(super) fn install() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
@@ -74,7 +74,7 @@ impl CryptoProvider for Ring {
         key.verify(data, signature).map_err(|_| invalid(scheme))
     }
 
-    /// `ring` hashes by itself, so that signatures over a hash go elsewhere.
+    /// `ring` can't verify prehashed signatures, so these use another crate.
     fn verify_prehashed(
         &self,
         scheme: SigningScheme,
@@ -106,5 +106,5 @@ impl CryptoProvider for Ring {
 }
 
 fn invalid(scheme: SigningScheme) -> Error {
-    Error::Verification(format!("the {} signature does not hold", scheme.name()))
+    Error::Verification(format!("the {} signature is invalid", scheme.name()))
 }

@@ -1,4 +1,4 @@
-//! The bundles that the Sigstore crate is tested with, against the identities of our trust store.
+//! Verifies the test bundles of the Sigstore crate against the identities of our trust store.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,10 +14,10 @@ use crate::trust_store::{Role, TrustStore, TrustedKey};
 
 const ISSUER: &str = "https://github.com/login/oauth";
 
-/// The folder of test data that comes with the crate: real bundles, made by cosign and others.
+/// The test data that comes with the crate: real bundles, made by cosign and others.
 ///
-/// Cargo is asked about a package that depends on this crate only. About the workspace it can answer without network only
-/// where the packages of every platform and every member have been downloaded, which no build does.
+/// Cargo is queried about a package that depends on this crate only. For the workspace it can answer offline only if
+/// the packages of every platform and every member have been downloaded, which no build does.
 fn test_data() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
@@ -33,7 +33,7 @@ fn test_data() -> &'static Path {
         let mut command = Command::new(cargo);
         command.args(["metadata", "--format-version", "1", "--offline"]);
         command.args(["--filter-platform", "host-tuple", "--manifest-path"]).arg(&manifest);
-        // Where the project's own settings of cargo apply.
+        // Where the project's own cargo configuration applies.
         command.current_dir(member);
         let output = command.output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -65,7 +65,7 @@ fn bundle(path: &str) -> Value {
     serde_json::from_slice(&read(path)).unwrap()
 }
 
-/// The identity in a bundle's certificate, read out of it in the simplest way.
+/// The identity in a bundle's certificate, extracted in the simplest way.
 fn trusting(identity: &str, issuer: &str) -> TrustStore {
     let text = SigstoreIdentity::new(issuer, identity).text();
     trusting_text(&text)
@@ -98,7 +98,7 @@ fn a_bundle_of_cosign_counts_and_says_when() {
     assert!(matches!(time, SignatureTime::Witnessed(_)), "{time:?}");
 }
 
-/// Attack registry-C16: somebody else, or the same name confirmed by somebody else.
+/// Attack registry-C16: another identity, or the same identity confirmed by another issuer.
 #[test]
 fn other_identities_are_strangers() {
     for (identity, issuer) in [
@@ -113,7 +113,7 @@ fn other_identities_are_strangers() {
     assert!(matches!(outcome, Err(SignatureError::UnknownKey { .. })), "{outcome:?}");
 }
 
-/// Attack registry-C16: other bytes, another log entry, a promise or proof that was changed, none at all.
+/// Attack registry-C16: other bytes, another log entry, a changed or missing promise or proof.
 #[test]
 fn bundles_that_were_changed_are_refused() {
     let store = trusting(COSIGN_IDENTITY, ISSUER);
@@ -181,7 +181,7 @@ fn another_root_counts_only_where_it_is_pinned() {
     let Err(SignatureError::UnknownKey { key_id }) = stranger else {
         panic!("{stranger:?}");
     };
-    // By the name that the bundle has, and the right issuer, it counts.
+    // With the identity in the bundle and the right issuer, it is accepted.
     let issuers =
         [ISSUER, "https://accounts.google.com", "https://token.actions.githubusercontent.com"];
     let counted = issuers
@@ -204,7 +204,7 @@ fn a_bundle_by_a_key_counts_by_that_key() {
     assert!(matches!(nobody, Err(SignatureError::UnknownKey { .. })), "{nobody:?}");
 }
 
-/// The bundles that every implementation of Sigstore is to refuse.
+/// The bundles that every implementation of Sigstore must reject.
 #[test]
 fn bundles_that_are_wrong_by_design_are_refused() {
     for name in [

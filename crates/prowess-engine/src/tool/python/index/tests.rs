@@ -9,7 +9,7 @@ fn index(tool: Installer, variables: &[(&str, &str)]) -> Index {
         .expect("it is well")
 }
 
-/// Hosts that are granted, with their ports; those that may be private end in a star.
+/// The granted hosts with their ports; those that may be private end in a star.
 fn hosts(tool: Installer, variables: &[(&str, &str)]) -> Vec<String> {
     let (grants, private) = index(tool, variables).hosts(&[]).expect("they are hosts");
     let shown = grants.iter().map(|grant| {
@@ -59,7 +59,7 @@ fn a_password_stays_outside_where_the_proxy_can_put_it_in() {
     assert!(!url.contains("s3cret") && url.contains("%40"), "{url}");
     let url = shown(&[("PIP_INDEX_URL", "https://t0ken12345678@index.example/")]);
     assert!(!url.contains("t0ken") && url.len() == "https://t0ken12345678@index.example/".len());
-    // Without TLS, or without a check of the certificate, only the installer can send it.
+    // Without TLS or without certificate verification, only the installer can send it.
     let plain = "http://me:s3cretPassword@index.example/simple";
     assert_eq!(shown(&[("PIP_INDEX_URL", plain)]), plain);
     let insecure = "https://me:s3cretPassword@index.example/simple";

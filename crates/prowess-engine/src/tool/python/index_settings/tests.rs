@@ -18,7 +18,7 @@ fn files_and_variables_of_pip_are_read_in_its_order() {
     fs::create_dir_all(home.join(".config/pip")).expect("it can be made");
     let text = "# mine\n[global]\nindex-url = https://a.example/simple\ntrusted_host: a.example\n[install]\nextra-index-url =\n    https://b.example/\n    ; a comment\n    https://c.example/\ntarget = /elsewhere\n";
     fs::write(home.join(".config/pip/pip.conf"), text).expect("it can be written");
-    // Nothing of the machine that the test runs on.
+    // Independent of the machine that runs the test.
     let none = [("XDG_CONFIG_DIRS", "/nowhere"), ("PIP_CERT", "x.pem")];
     let of = |more: &[(&str, &str)]| {
         let settings =
