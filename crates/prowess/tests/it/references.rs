@@ -369,6 +369,7 @@ fn names_paths_and_repositories_are_told_apart() {
     assert_snapshot!(scene.run("install acme/greet --allow-experimental"), @"
     exit 2
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: `acme/greet` is a folder or file here, and could also be a repository
     hint: write `./acme/greet` for the one here, or `https://github.com/acme/greet` for the other
     ");
@@ -379,6 +380,7 @@ fn names_paths_and_repositories_are_told_apart() {
     assert_snapshot!(scene.run("install acme/greet --allow-experimental"), @"
     exit 2
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: `acme/greet` is a folder or file here, and could also be a skill of the registry
     hint: write `./acme/greet` for the one here, or `@acme/greet` for the other
     ");

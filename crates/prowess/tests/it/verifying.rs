@@ -49,6 +49,9 @@ fn a_signed_folder_says_who_when_and_what() {
     exit 0
     --- stdout
     {
+      "scope": "user",
+      "scope_reason": "no_project_lock",
+      "store": "[SCENE]/home/.local/share/prowess",
       "ok": true,
       "skills": [
         {
