@@ -40,18 +40,18 @@ pub struct FileDifference {
 
 /// Compares the files of a request with those that were approved. The approved texts come from the store.
 pub(crate) fn since(
-    changed: &ApprovalChange,
+    void: &ApprovalChange,
     request: &RunRequest,
     store: &dyn ApprovalStore,
 ) -> Vec<FileDifference> {
-    let (VoidReason::Files(changes), Some(folders)) = (&changed.void, request.folders()) else {
+    let (VoidReason::Files(changes), Some(folders)) = (&void.void, request.folders()) else {
         return Vec::new();
     };
     let place = Path::new(&folders.skill);
     let mut room = MAX_DIFF_BYTES;
     let difference = |change: &FileChange| {
         let path = change.path();
-        let before = content_hash(&changed.files, path).and_then(|hash| store.kept_text(hash));
+        let before = content_hash(&void.files, path).and_then(|hash| store.kept_text(hash));
         let (now, size_now) = match change {
             FileChange::Removed(_) => (Some(String::new()), None),
             FileChange::Changed(_) | FileChange::Added(_) => {

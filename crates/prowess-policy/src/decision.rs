@@ -319,7 +319,7 @@ impl ApprovalQuestion {
         let folders = request.folders.as_ref();
         // What the user grants for one run is no part of what is approved from now on.
         let is_kept =
-            |grant: &Grant| request.remembers || !matches!(grant.source(), GrantSource::User(_));
+            |grant: &Grant| request.remembers() || !matches!(grant.source(), GrantSource::User(_));
         let project = |grants: &[Grant]| {
             let kept: Vec<Grant> = grants.iter().filter(|grant| is_kept(grant)).cloned().collect();
             let spec = SandboxSpec::of(&kept, self.case.tier, request.timeout_secs);
@@ -341,7 +341,8 @@ impl ApprovalQuestion {
             given_at: answer.at,
         };
         let own_pins = || {
-            let is_kept = |pin: &&ProgramPin| request.remembers || !request.user_pins.contains(pin);
+            let is_kept =
+                |pin: &&ProgramPin| request.remembers() || !request.user_pins.contains(pin);
             request.pins.iter().filter(is_kept).cloned().collect::<Vec<_>>()
         };
         let approval = match answer.remember {

@@ -300,7 +300,7 @@ fn because(grant: &Grant, case: &Case) -> String {
             format!("because the skill requires the {what} `{}`", visible(name))
         }
         GrantSource::Input(_) => "which an input names".to_owned(),
-        GrantSource::User(_) if case.request.remembers => {
+        GrantSource::User(_) if case.request.remembers() => {
             "granted by you until the skill changes".to_owned()
         }
         GrantSource::User(_) => "granted by you for this run".to_owned(),

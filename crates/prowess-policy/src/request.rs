@@ -33,7 +33,14 @@ pub struct RunRequest {
     pub(crate) folders: Option<RunFolders>,
     pub(crate) files: FileHashes,
     pub(crate) user_pins: Vec<ProgramPin>,
-    pub(crate) remembers: bool,
+    pub(crate) own_grants: GrantLifetime,
+}
+
+/// How long the grants count that the user gives with a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GrantLifetime {
+    ThisRun,
+    UntilTheSkillChanges,
 }
 
 /// The skill has no tool of this name.
@@ -93,7 +100,7 @@ impl RunRequest {
             folders: None,
             files: FileHashes::new(),
             user_pins: Vec::new(),
-            remembers: false,
+            own_grants: GrantLifetime::ThisRun,
         }
     }
 
@@ -123,8 +130,13 @@ impl RunRequest {
     /// Marks a run whose grants by the user are remembered for the skill.
     #[must_use]
     pub fn remembering(mut self) -> Self {
-        self.remembers = true;
+        self.own_grants = GrantLifetime::UntilTheSkillChanges;
         self
+    }
+
+    /// Whether the user's grants are remembered.
+    pub(crate) fn remembers(&self) -> bool {
+        self.own_grants == GrantLifetime::UntilTheSkillChanges
     }
 
     /// Marks a run whose working directory is the user's home directory (GIB §5.1). Grants below

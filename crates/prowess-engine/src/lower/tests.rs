@@ -504,7 +504,7 @@ fn the_repository_of_a_linked_worktree_is_told() {
     + may read files in the working directory, because the skill declares `filesystem:read:./**`
     + may read the repository home/main/.git, because the working directory is a linked worktree of it
     ");
-    insta::assert_snapshot!(place.told(&[], "home/skill", "/usr/bin/env"), @"+ may write files in the working directory, because commands run in the working directory");
+    insta::assert_snapshot!(place.told(&[], "home/skill", "/usr/bin/env"), @"+ may write files in the working directory, where commands run");
 }
 
 /// Attack sandbox-A10: what runs later on the machine, and what everybody's shells start with.
