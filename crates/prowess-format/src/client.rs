@@ -197,6 +197,32 @@ pub fn verdict(
     ClientVerdict { client, outcome: judge.outcome, reasons: judge.reasons }
 }
 
+/// Rules that report why clients drop a file.
+const REASONS_TO_DROP: &[&str] = &[
+    "blank-lines-before-fence",
+    "byte-order-mark",
+    "description-over-limit",
+    "description-too-long",
+    "duplicate-key",
+    "fence-trailing-blanks",
+    "file-too-large",
+    "front-matter-language",
+    "front-matter-not-a-map",
+    "invalid-name",
+    "invalid-utf8",
+    "invalid-yaml",
+    "merge-conflict",
+    "misplaced-front-matter",
+    "missing-field",
+    "missing-front-matter",
+    "not-text",
+    "repaired-yaml",
+    "unquoted-text",
+    "unterminated-front-matter",
+    "wrong-type",
+    "yaml-limit",
+];
+
 /// The finding about clients that drop a file of which nothing else warns: no file that a client drops passes without a
 /// warning. The open standard is left out, because its verdict is that of `--strict`.
 pub fn silent_drop(
@@ -204,7 +230,9 @@ pub fn silent_drop(
     file_name: &str,
     directory: Option<&str>,
 ) -> Option<Diagnostic> {
-    let is_warned = checked.diagnostics.iter().any(|found| found.severity >= Severity::Warning);
+    let is_warned = checked.diagnostics.iter().any(|found| {
+        found.severity >= Severity::Warning && REASONS_TO_DROP.contains(&found.rule.name)
+    });
     // A user who names the dialect `prose` asks for a file that clients don't load.
     let is_prose = checked.document.front_matter == FrontMatter::Absent;
     if is_warned || is_prose || checked.document.form != Form::Markdown {

@@ -36,8 +36,8 @@ pub fn fix(
     let mut fixed = FixedText { problems: 0, text: text.to_owned() };
     let mut before = look(text);
     for _ in 0..ROUNDS {
-        let fixes = before.fixes(least);
-        let (edits, count) = choose(&fixes);
+        let candidates = before.fixes(least);
+        let (edits, count) = choose(&candidates);
         if count == 0 {
             break;
         }
@@ -56,7 +56,7 @@ pub fn fix(
         };
         if !offer(&edits, count) {
             // One of them is to blame; the first that is acceptable alone is applied, and the others have further rounds.
-            for fix in fixes.iter().take(MOST_SINGLE) {
+            for fix in candidates.iter().take(MOST_SINGLE) {
                 if offer(&fix.edits, 1) {
                     break;
                 }

@@ -40,7 +40,7 @@ impl Search<'_> {
             return None;
         }
         let closing = self.lines[1..].iter().find(|line| self::is_ruler(line.text.trim_end()))?;
-        self.fields(opening.next, closing.start).filter(|fields| fields.any())?;
+        self.fields(opening.next, closing.start).filter(Fields::any)?;
         let fences = [opening, *closing].map(|fence| span_of(&fence));
         let wrong = fences.into_iter().filter(|fence| fence.slice(self.text) != "---");
         let edits = wrong.map(|fence| Edit::replace(fence, "---")).collect();
@@ -89,7 +89,7 @@ impl Search<'_> {
         if is_fence(inner.text) {
             let after = self.after(inner);
             let end = after.iter().position(|line| is_fence(line.text))?;
-            self.fields(inner.next, after[end].start).filter(|fields| fields.any())?;
+            self.fields(inner.next, after[end].start).filter(Fields::any)?;
             let next = after[end + 1..].iter().find(|line| !line.text.trim().is_empty());
             if let Some(closing) = next.filter(|line| is_closing(line)) {
                 let edits = vec![removal(&opening), removal(closing)];
@@ -109,7 +109,7 @@ impl Search<'_> {
             });
         }
         let closing = self.lines[1..].iter().find(|line| is_closing(line))?;
-        self.fields(opening.next, closing.start).filter(|fields| fields.both())?;
+        self.fields(opening.next, closing.start).filter(Fields::both)?;
         let edits = [opening, *closing].map(|line| Edit::replace(span_of(&line), "---")).to_vec();
         Some(found.fix(Fix::suggested("turn the code block into front matter", edits)))
     }
@@ -119,7 +119,7 @@ impl Search<'_> {
         let opening = self.lines[0];
         fence::key_of(opening.text).filter(|(key, _)| matches!(*key, "name" | "description"))?;
         let end = fence::probable_end(self.text, opening.start);
-        self.fields(opening.start, end).filter(|fields| fields.both())?;
+        self.fields(opening.start, end).filter(Fields::both)?;
         let found = finding(
             span_of(&opening),
             "the front matter has no fences",

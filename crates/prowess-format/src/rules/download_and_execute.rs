@@ -27,8 +27,9 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         .map(|action| ("a hook", action.span, action.as_str()));
     let body = subject.document.body_text();
     let base = subject.document.body.start as usize;
-    let injected = injected_commands(body)
-        .map(|(at, command)| ("an injected command", Span::new(at, at + command.len()).shift(base), command));
+    let injected = injected_commands(body).map(|(at, command)| {
+        ("an injected command", Span::new(at, at + command.len()).shift(base), command)
+    });
     for (what, span, command) in hooks.chain(injected) {
         if downloads_and_executes(command) {
             // A specification that the user names says nothing about it.
@@ -71,49 +72,70 @@ const INTERPRETERS: &[&str] = &[
 /// the same line makes executable or hands to an interpreter.
 fn downloads_and_executes(command: &str) -> bool {
     let lower = command.to_lowercase();
-    // Each simple command, with the operator before it: a pipe, a substitution, or anything else.
-    let mut operator = ' ';
-    let mut download: Option<usize> = None;
-    let mut depth_of_interpreter = false;
-    let mut rest = lower.as_str();
+    let mut state = ShellState::default();
     let mut at = 0;
-    while !rest.is_empty() {
-        let end = rest.find(['|', ';', '&', '\n', '(', ')', '`', '"', '\'']).unwrap_or(rest.len());
-        let words: Vec<&str> = rest[..end].split_whitespace().collect();
-        let program = words
-            .iter()
-            .map(|word| word.rsplit('/').next().unwrap_or(word))
-            .find(|word| !is_prefix(word));
-        if let Some(program) = program {
-            let runs = INTERPRETERS.contains(&program);
-            let is_local = words.first().is_some_and(|word| word.starts_with("./") || word.starts_with("/tmp/"));
-            let follows_download = download.is_some();
-            if follows_download && (runs && (operator == '|' || words.len() > 1) || is_local || words.first() == Some(&"chmod")) {
-                return true;
-            }
-            if DOWNLOADERS.contains(&program) {
-                // `sh -c "$(curl …)"`, `bash <(curl …)`, `eval "$(curl …)"`.
-                if depth_of_interpreter && operator == '(' || depth_of_interpreter && operator == '`' {
-                    return true;
-                }
-                download = Some(at);
-            }
-            depth_of_interpreter |= runs;
+    while at < lower.len() {
+        let rest = &lower[at..];
+        let end = rest.find(SEPARATORS).unwrap_or(rest.len());
+        if state.runs_a_download(&rest[..end]) {
+            return true;
         }
-        let Some(next) = rest[end..].chars().next() else { break };
-        // Quotes and `&&` don't change what the next command gets; a new line or `;` ends an interpreter's arguments.
-        match next {
-            '"' | '\'' => {}
-            ';' | '\n' => {
-                depth_of_interpreter = false;
-                operator = next;
-            }
-            _ => operator = next,
-        }
-        at += end + next.len_utf8();
-        rest = &lower[at..];
+        let Some(separator) = rest[end..].chars().next() else { break };
+        state.pass(separator);
+        at += end + separator.len_utf8();
     }
     false
+}
+
+/// What ends a simple command, or begins another one inside it.
+const SEPARATORS: [char; 9] = ['|', ';', '&', '\n', '(', ')', '`', '"', '\''];
+
+/// What is known after the simple commands so far.
+#[derive(Default)]
+struct ShellState {
+    /// The operator before the next command.
+    operator: Option<char>,
+    has_download: bool,
+    /// Whether the next command may be an argument of an interpreter: `sh -c "$(…)"`.
+    in_interpreter: bool,
+}
+
+impl ShellState {
+    /// Looks at the next simple command.
+    fn runs_a_download(&mut self, command: &str) -> bool {
+        let words: Vec<&str> = command.split_whitespace().collect();
+        let names = words.iter().map(|word| word.rsplit('/').next().unwrap_or(word));
+        let Some(program) = names.into_iter().find(|word| !is_prefix(word)) else { return false };
+        let runs = INTERPRETERS.contains(&program);
+        if self.has_download {
+            let first = words.first().copied().unwrap_or_default();
+            let is_local = first.starts_with("./") || first.starts_with("/tmp/");
+            let is_script = runs && (self.operator == Some('|') || words.len() > 1);
+            if is_local || is_script || first == "chmod" {
+                return true;
+            }
+        }
+        if DOWNLOADERS.contains(&program) {
+            // `sh -c "$(curl …)"`, `bash <(curl …)`, `eval "$(curl …)"`.
+            if self.in_interpreter && matches!(self.operator, Some('(' | '`')) {
+                return true;
+            }
+            self.has_download = true;
+        }
+        self.in_interpreter |= runs;
+        false
+    }
+
+    /// Goes past a separator. Quotes don't change what the next command gets; a new line or `;` ends an interpreter's
+    /// arguments.
+    fn pass(&mut self, separator: char) {
+        match separator {
+            '"' | '\'' => return,
+            ';' | '\n' => self.in_interpreter = false,
+            _ => {}
+        }
+        self.operator = Some(separator);
+    }
 }
 
 /// Whether a word comes before the program: `sudo`, an assignment, an option of `env`.

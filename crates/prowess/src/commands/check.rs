@@ -45,6 +45,7 @@ use crate::walk::{self, Root, WalkOptions, Walked};
 ///
 /// `prowess explain CODE` explains what a finding means.
 #[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(after_long_help = "\
 Examples:
   prowess check examples

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use prowess_files::atomic;
 use prowess_format::ReadOptions;
-use prowess_format::diagnostic::{Diagnostic, FixSafety};
+use prowess_format::diagnostic::{Diagnostic, Findings, FixSafety};
 use prowess_format::dialect::Dialect;
 use prowess_format::document::Document;
 use prowess_format::document::Form;
@@ -34,7 +34,7 @@ pub(crate) fn fix(
         files: files.as_ref().map(|files| files as &dyn SkillFiles),
     };
     let allowed = if source.form == Form::Markdown {
-        suppress::allowed(&Document::markdown(original, &mut Default::default())).rules
+        suppress::allowed(&Document::markdown(original, &mut Findings::default())).rules
     } else {
         Vec::new()
     };
