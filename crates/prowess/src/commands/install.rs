@@ -54,8 +54,8 @@ Examples:
   prowess install greet@^1.2
   prowess install greet --agent claude-code,codex
   prowess install --import skills-lock.json
-  prowess install --project --dry-run       what a project's lock file brings
-  prowess install --frozen        in CI: exactly what the lock file says
+  prowess install --dry-run       what the lock file brings
+  prowess install --frozen --allow-experimental --yes    in CI: these bytes
 
 Exit codes:
   0  everything is installed
@@ -92,7 +92,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with_all = ["skills", "frozen"])]
     #[expect(clippy::option_option, reason = "not asked for, whatever is found, this file")]
     import: Option<Option<PathBuf>>,
-    /// Install exactly what the lock file lists; fail if there is none
+    /// Install exactly the bytes that the lock file lists; fail if there is none
     #[arg(long, conflicts_with = "skills")]
     frozen: bool,
     /// Show what would change, and write nothing
