@@ -226,10 +226,9 @@ fn tell_unseen(
     if unseen.is_empty() || !report.is_text() {
         return;
     }
-    let names: Vec<String> = unseen.iter().map(|name| format!("`{name}`")).collect();
-    let named = match names.as_slice() {
-        [one] => one.clone(),
-        names => format!("{} of the skills", names.len()),
+    let (what, it) = match unseen.as_slice() {
+        [one] => (format!("`{one}`"), "it"),
+        several => (format!("{} of the skills", several.len()), "them"),
     };
     let agents: Vec<&str> = present.iter().map(|agent| agent.id).collect();
     let mut command = vec!["prowess install".to_owned()];
@@ -238,7 +237,7 @@ fn tell_unseen(
     command.extend(arguments.all.then(|| "--all".to_owned()));
     command.extend(arguments.scope.flag().map(str::to_owned));
     command.push(format!("--agent {}", agents.join(",")));
-    printer.note(&format!("no agent sees {named} yet; to place it: `{}`", command.join(" ")));
+    printer.note(&format!("no agent sees {what} yet; to place {it}: `{}`", command.join(" ")));
 }
 
 fn require_lock_file(path: &Path) -> Result<(), Error> {
