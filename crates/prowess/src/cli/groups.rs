@@ -12,7 +12,7 @@ pub(crate) struct VerbGroup {
     pub(crate) verbs: &'static [&'static str],
 }
 
-/// All groups. A test makes sure that every verb is in exactly one.
+/// All groups. A test makes sure that every verb is in exactly one. Names that are reserved for later are skipped.
 pub(crate) const GROUPS: &[VerbGroup] = &[
     VerbGroup {
         title: "Write",
@@ -98,8 +98,9 @@ fn table(command: &clap::Command) -> String {
 /// Replaces the list of verbs in the help of the program by the groups. The command has to be built, because the help of
 /// a verb is defined with its arguments.
 pub(crate) fn with_groups(command: clap::Command) -> clap::Command {
+    let header = *command.get_styles().get_header();
     let template = format!(
-        "{{before-help}}{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}{{options}}{{after-help}}",
+        "{{before-help}}{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}{header}Options:{header:#}\n{{options}}{{after-help}}",
         table(&command)
     );
     command.help_template(template)

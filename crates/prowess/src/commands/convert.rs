@@ -186,7 +186,9 @@ fn deliver(
             if is_json {
                 report["files"] = paths.into();
             } else {
-                paths.iter().for_each(|path| printer.data(&format!("{path}\n")));
+                for path in &paths {
+                    printer.data(&format!("{path}\n"));
+                }
             }
         }
     }

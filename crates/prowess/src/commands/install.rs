@@ -54,8 +54,8 @@ Examples:
   prowess install greet@^1.2
   prowess install greet --agent claude-code,codex
   prowess install --import skills-lock.json
-  prowess install --project --dry-run       what a project's lock file brings
-  prowess install --frozen        in CI: exactly what the lock file says
+  prowess install --dry-run       what the lock file brings
+  prowess install --frozen --allow-experimental --yes    in CI: these bytes
 
 Exit codes:
   0  everything is installed
@@ -92,7 +92,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with_all = ["skills", "frozen"])]
     #[expect(clippy::option_option, reason = "not asked for, whatever is found, this file")]
     import: Option<Option<PathBuf>>,
-    /// Install exactly what the lock file lists; fail if there is none
+    /// Install exactly the bytes that the lock file lists; fail if there is none
     #[arg(long, conflicts_with = "skills")]
     frozen: bool,
     /// Show what would change, and write nothing
@@ -230,10 +230,9 @@ fn tell_unseen(
     if unseen.is_empty() || !report.is_text() {
         return;
     }
-    let names: Vec<String> = unseen.iter().map(|name| format!("`{name}`")).collect();
-    let named = match names.as_slice() {
-        [one] => one.clone(),
-        names => format!("{} of the skills", names.len()),
+    let (what, it) = match unseen.as_slice() {
+        [one] => (format!("`{one}`"), "it"),
+        several => (format!("{} of the skills", several.len()), "them"),
     };
     let agents: Vec<&str> = present.iter().map(|agent| agent.id).collect();
     let mut command = vec!["prowess install".to_owned()];
@@ -242,7 +241,7 @@ fn tell_unseen(
     command.extend(arguments.all.then(|| "--all".to_owned()));
     command.extend(arguments.scope.flag().map(str::to_owned));
     command.push(format!("--agent {}", agents.join(",")));
-    printer.note(&format!("no agent sees {named} yet; to place it: `{}`", command.join(" ")));
+    printer.note(&format!("no agent sees {what} yet; to place {it}: `{}`", command.join(" ")));
 }
 
 fn require_lock_file(path: &Path) -> Result<(), Error> {

@@ -44,6 +44,7 @@ Examples:
 Exit codes:
   0  all of them can be used
   4  some are broken, changed or missing")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct Arguments {
     /// Only those that are installed in the project
     #[arg(long)]

@@ -13,7 +13,7 @@ use crate::packages::names::with_version;
 use crate::packages::options::{Format, ScopeOption};
 use crate::packages::scope::ScopedPackages;
 use crate::render::change_report::{Report, changing};
-use crate::terminal::confirm::choose;
+use crate::terminal::confirm::{Answer, choose};
 use crate::terminal::printer::{Printer, inline};
 
 /// Print the lock file, compare the store with it, or resolve a conflict in it
@@ -159,10 +159,10 @@ fn ask(
     printer.say(&format!("  theirs: {}", line(&conflict.their_label, theirs)));
     let question = format!("Which `{}`? [o]urs / [t]heirs / [N]o: ", skill.name);
     match choose(&question, &[("o", "ours"), ("t", "theirs")], printer) {
-        Some(Some(0)) => Ok(Side::Ours),
-        Some(Some(_)) => Ok(Side::Theirs),
-        Some(None) => Err(Error::refused("nothing was written, because you chose no side")),
-        None => Err(unchosen_side(&skill.name).into()),
+        Answer::Chosen(0) => Ok(Side::Ours),
+        Answer::Chosen(_) => Ok(Side::Theirs),
+        Answer::Other => Err(Error::refused("nothing was written, because you chose no side")),
+        Answer::NobodyToAsk => Err(unchosen_side(&skill.name).into()),
     }
 }
 

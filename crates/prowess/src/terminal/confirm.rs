@@ -17,15 +17,23 @@ pub(crate) fn confirm(question: &str, printer: &mut Printer) -> Option<bool> {
     Some(matches!(answer.as_str(), "y" | "yes"))
 }
 
-/// Asks a question with several answers, each with a letter and a word. Returns `None` without a terminal, and
-/// `Some(None)` if the answer is none of them.
-pub(crate) fn choose(
-    question: &str,
-    answers: &[(&str, &str)],
-    printer: &mut Printer,
-) -> Option<Option<usize>> {
-    let answer = ask_line(question, printer)?.to_lowercase();
-    Some(answers.iter().position(|(letter, word)| answer == *letter || answer == *word))
+/// The answer to a question with several answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// The answer with this number.
+    Chosen(usize),
+    /// Something else.
+    Other,
+    /// There is no terminal.
+    NobodyToAsk,
+}
+
+/// Asks a question with several answers, each with a letter and a word.
+pub(crate) fn choose(question: &str, answers: &[(&str, &str)], printer: &mut Printer) -> Answer {
+    let Some(answer) = ask_line(question, printer) else { return Answer::NobodyToAsk };
+    let answer = answer.to_lowercase();
+    let chosen = answers.iter().position(|(letter, word)| answer == *letter || answer == *word);
+    chosen.map_or(Answer::Other, Answer::Chosen)
 }
 
 /// Asks a question and returns the answer without blanks around it; empty if nothing can be read. Returns `None` without
