@@ -46,6 +46,11 @@ const PGVECTOR: &str = "PROWESS_PGVECTOR";
 /// The official JSON Schema of SARIF; the test that compares with it reads this variable.
 const SARIF_SCHEMA: &str = "PROWESS_SARIF_SCHEMA";
 
+/// The interpreter that has the Python validator of JSON Schemas, and the folder that has Ajv; the test that compares with both
+/// reads these variables.
+const JSONSCHEMA_PYTHON: &str = "PROWESS_JSONSCHEMA_PYTHON";
+const AJV: &str = "PROWESS_AJV";
+
 struct Step {
     name: &'static str,
     /// The command that repeats only this step.
@@ -59,6 +64,8 @@ struct Tools {
     model_signing_python: PathBuf,
     uv: PathBuf,
     sarif_schema: PathBuf,
+    jsonschema_python: PathBuf,
+    ajv: PathBuf,
     wordllama: PathBuf,
     /// Where the system has such a package.
     pgvector: Option<PathBuf>,
@@ -111,6 +118,8 @@ const STEPS: &[Step] = &[
                 PROWESS_SARIF_SCHEMA=$PWD/target/tools/sarif/sources/serde-sarif/src/schema.json \
                 PROWESS_WORDLLAMA=$(echo $PWD/target/tools/venv/lib/python3*/site-packages/wordllama/weights/l2_supercat_256.safetensors) \
                 PROWESS_PGVECTOR=$(echo $PWD/target/tools/venv/lib/python3*/site-packages/pgserver/pginstall) \
+                PROWESS_JSONSCHEMA_PYTHON=$PWD/target/tools/jsonschema/bin/python \
+                PROWESS_AJV=$PWD/target/tools/ajv \
                 cargo nextest run --workspace",
         run: run_tests,
     },
@@ -206,6 +215,8 @@ fn run_tests(tools: &Tools) -> Result<()> {
     cargo.env(MODEL_SIGNING_PYTHON, &tools.model_signing_python);
     cargo.env(UV, &tools.uv);
     cargo.env(SARIF_SCHEMA, &tools.sarif_schema);
+    cargo.env(JSONSCHEMA_PYTHON, &tools.jsonschema_python);
+    cargo.env(AJV, &tools.ajv);
     cargo.env(WORDLLAMA, &tools.wordllama);
     if let Some(pgvector) = &tools.pgvector {
         cargo.env(PGVECTOR, pgvector);

@@ -132,6 +132,8 @@ remedies! {
     Approve = "approve", "approve the run";
     /// Approve the run in person: an approval in advance is not accepted.
     ApproveInPerson = "approve_in_person", "approve the run in person: an approval in advance is not accepted";
+    /// Grant a permission that the skill does not declare.
+    Grant(permission) = "grant", "grant `{permission}`";
     /// Choose the mode in which the skill may run.
     SetMode(mode) = "set_mode", "choose the mode `{mode}`";
     /// See what this machine can enforce and what it lacks.
@@ -152,6 +154,10 @@ remedies! {
     NameSource = "name_source", "name a place that has it, or configure a registry";
     /// Write a new lock file.
     UpdateLockFile = "update_lock_file", "install without requiring the lock file, and keep the new one";
+    /// Resolve the merge conflict in a lock file.
+    ResolveLockFile = "resolve_lock_file", "resolve the merge conflict in the lock file";
+    /// Choose one side of a merge conflict for each skill.
+    ChooseSide = "choose_side", "choose one side of the conflict";
     /// Find skills on this machine or in a registry.
     FindSkills = "find_skills", "list the skills here, or search a registry";
     /// List the installed skills.

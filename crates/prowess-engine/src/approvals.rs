@@ -1,5 +1,6 @@
 //! The approvals on disk: one file, locked while it is changed, replaced as a whole (GIB §6.3).
 
+mod copies;
 mod wire;
 
 use std::io;
@@ -7,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 use prowess_files::atomic::{self, MAX_SMALL_FILE_BYTES, WriteOptions};
 use prowess_files::{private, with_lock};
-use prowess_policy::{Approval, Approvals};
+use prowess_policy::{Approval, Approvals, RememberedGrant};
 
+use self::copies::Copies;
 use crate::platform;
 use crate::world::StateFolders;
 
@@ -23,11 +25,25 @@ pub trait ApprovalStore: Send + Sync {
     /// Adds an approval.
     fn add(&self, approval: Approval) -> Result<(), ApprovalStoreError>;
 
+    /// Remembers what the user grants a skill.
+    fn remember(&self, grant: RememberedGrant) -> Result<(), ApprovalStoreError>;
+
+    /// Revokes what the user granted a skill; gives what was revoked.
+    fn revoke_grants(&self, skill: &str) -> Result<Vec<RememberedGrant>, ApprovalStoreError>;
+
     /// Revokes the approvals of a skill, or everything that lets one of its tools run; gives what was revoked.
     fn revoke(&self, skill: &str, tool: Option<&str>) -> Result<Vec<Approval>, ApprovalStoreError>;
 
-    /// Revokes all approvals; gives what was revoked.
+    /// Revokes all approvals, and everything that the user granted; gives the approvals.
     fn revoke_all(&self) -> Result<Vec<Approval>, ApprovalStoreError>;
+
+    /// Keeps a text of an approved file by the hash of its content, to show later what has changed. A store may keep none.
+    fn keep_text(&self, _sha256: &str, _text: &str) {}
+
+    /// A text that was kept.
+    fn kept_text(&self, _sha256: &str) -> Option<String> {
+        None
+    }
 
     /// A text that changes with every change of the approvals. Without one, no decision outlives its call.
     fn revision(&self) -> Option<String> {
@@ -117,6 +133,7 @@ impl FileApprovals {
             let mut approvals = self.read()?;
             let result = change(&mut approvals);
             atomic::write(&self.path, wire::write(&approvals).as_bytes(), WriteOptions::PRIVATE)?;
+            Copies::beside(&self.path).keep_only(&approvals);
             Ok(result)
         });
         changed.map_err(|failure| self.error(failure))
@@ -159,12 +176,28 @@ impl ApprovalStore for FileApprovals {
         self.change(|approvals| approvals.add(approval))
     }
 
+    fn remember(&self, grant: RememberedGrant) -> Result<(), ApprovalStoreError> {
+        self.change(|approvals| approvals.remember(grant))
+    }
+
+    fn revoke_grants(&self, skill: &str) -> Result<Vec<RememberedGrant>, ApprovalStoreError> {
+        self.change(|approvals| approvals.revoke_grants(skill))
+    }
+
     fn revoke(&self, skill: &str, tool: Option<&str>) -> Result<Vec<Approval>, ApprovalStoreError> {
         self.change(|approvals| approvals.revoke(skill, tool))
     }
 
     fn revoke_all(&self) -> Result<Vec<Approval>, ApprovalStoreError> {
         self.change(|approvals| std::mem::take(approvals).records().to_vec())
+    }
+
+    fn keep_text(&self, sha256: &str, text: &str) {
+        Copies::beside(&self.path).add(sha256, text);
+    }
+
+    fn kept_text(&self, sha256: &str) -> Option<String> {
+        Copies::beside(&self.path).get(sha256)
     }
 
     /// Which file it is, its size and its times. A file that was changed a moment ago could change again without a trace.

@@ -3,6 +3,8 @@
 use prowess_core::{BoxFuture, RunId};
 use prowess_policy::{Line, Remember, RunFolders};
 
+use crate::differences::FileDifference;
+
 /// A question with everything that has to be shown before it can be answered (GIB §6.3). It is plain data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApprovalRequest {
@@ -24,6 +26,8 @@ pub struct ApprovalRequest {
     pub option_like: Vec<(String, String)>,
     /// What the tool may and may not do and why it asks, in plain words.
     pub lines: Vec<Line>,
+    /// The files that have changed since the last approval.
+    pub differences: Vec<FileDifference>,
     /// Why somebody is asked, one clause each.
     pub reasons: Vec<String>,
     /// Whether to warn of a download that nobody vouches for.

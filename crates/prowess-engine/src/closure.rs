@@ -49,6 +49,13 @@ const CLOSURES: &[Closure] = &[
         execute: &[],
         support: &["share/perl*", "lib/perl*", "local/share/perl", "local/lib/site_perl"],
     },
+    // What tells one kind of file from another.
+    Closure {
+        names: &["file"],
+        programs: &[],
+        execute: &[],
+        support: &["share/misc/magic*", "share/file", "lib/file"],
+    },
     Closure { names: &["ruby"], programs: &[], execute: &[], support: &["lib/ruby"] },
 ];
 

@@ -82,6 +82,7 @@ pub(crate) fn decide(
     let approvals = engine.approvals.load()?;
     let question = match prepared.policy_decision(&approvals) {
         Decision::Allow(allowed) => {
+            prepared.remember_user_grants(engine)?;
             return Ok(RunDecision::Ready(ReadyRun::new(prepared, allowed, engine, slot)));
         }
         Decision::Deny(denied) => return Ok(RunDecision::Denied(Box::new(denied))),
@@ -91,6 +92,7 @@ pub(crate) fn decide(
         Consent::None => question,
         Consent::InAdvance => match question.approve_in_advance() {
             Ok(allowed) => {
+                prepared.remember_user_grants(engine)?;
                 return Ok(RunDecision::Ready(ReadyRun::new(prepared, allowed, engine, slot)));
             }
             Err(question) => *question,

@@ -265,6 +265,9 @@ pub(crate) fn about_denial(denial: &Denial) -> Remedy {
             "the skill must not request it: only servers with public names can be accessed"
                 .to_owned(),
         ),
+        Denial::Unavailable { .. } => {
+            Remedy::Advice("run it without that grant; no approval allows this".to_owned())
+        }
         Denial::Refused(_) | Denial::ProgramNotGranted(_) => {
             Remedy::Advice("no approval allows this; the skill has to be changed".to_owned())
         }

@@ -1,12 +1,18 @@
 //! Why a tool may have failed, where that can be seen from outside: a program that it may not start, a folder that its
 //! user did not mean. A guess is told only where the failure looks like it.
 
+use std::path::Path;
+
 use prowess_policy::scope::Program;
 use prowess_policy::spec::{Programs, SandboxSpec};
 
+use crate::named_programs::MissingProgram;
 use crate::programs::{Finder, Images};
 use crate::world::World;
 use prowess_core::{Envelope, NOT_FOUND, Remedy};
+
+/// The most programs that are told about after a run.
+const MAX_UNNOTICED: usize = 10;
 
 /// What to do about a run that has failed by itself, one line each.
 pub(crate) fn of(
@@ -22,16 +28,49 @@ pub(crate) fn of(
     }
     // To a tool without files every place is the same.
     if !allowed.read.is_empty() || !allowed.write.is_empty() {
-        hints.extend(about_place(world));
+        hints.extend(about_place(world).map(Remedy::Advice));
     }
-    hints.into_iter().map(Remedy::Advice).collect()
+    hints
+}
+
+/// The programs that a shell looked for and did not find in a run that succeeded all the same: their names may be computed,
+/// so that the text of the script did not tell. `known` are told already.
+///
+/// The lines are those of shells with the name of a shell or of a script of the skill in front. A tool can print such a line
+/// itself, and gets a warning in its own envelope for it.
+pub(crate) fn unnoticed(
+    said: &str,
+    images: &Images,
+    skill_directory: Option<&Path>,
+    known: &[MissingProgram],
+) -> Vec<String> {
+    let folder = skill_directory.map(|folder| format!("{}/", folder.display()));
+    let is_of_shell = |line: &str| {
+        let shells = ["sh: ", "bash: ", "/bin/sh: ", "/bin/bash: ", "dash: "];
+        let is_script = folder.as_ref().is_some_and(|folder| line.starts_with(folder.as_str()));
+        is_script || shells.iter().any(|shell| line.starts_with(shell))
+    };
+    let is_in_view = |name: &str| {
+        let mut all = images.programs.iter().chain(&images.utilities);
+        all.any(|image| image.ends_with(name.trim_start_matches('/')))
+    };
+    let mut names: Vec<&str> = Vec::new();
+    for name in said.lines().filter(|line| is_of_shell(line)).filter_map(missing_program) {
+        let is_new = !names.contains(&name) && !known.iter().any(|it| it.name() == name);
+        if is_new && !is_in_view(name) && Program::parse(name).is_ok() {
+            names.push(name);
+        }
+    }
+    let told = |name: &str| format!("it looked for `{name}`, which the sandbox does not provide");
+    names.into_iter().take(MAX_UNNOTICED).map(told).collect()
 }
 
 /// The programs that the tool wanted and does not see.
-fn about_programs(said: &str, exit_code: i32, images: &Images, world: &World) -> Vec<String> {
+fn about_programs(said: &str, exit_code: i32, images: &Images, world: &World) -> Vec<Remedy> {
     let finder = Finder { search_path: &world.search_path, skill_directory: None };
     let in_view = |name: &str| {
-        images.programs.iter().any(|image| image.ends_with(name.trim_start_matches('/')))
+        let mut all = images.programs.iter().chain(&images.utilities);
+        all.any(|image| image.ends_with(name.trim_start_matches('/')))
     };
     let mut wanted: Vec<&str> = Vec::new();
     for name in said.lines().filter_map(missing_program) {
@@ -46,24 +85,27 @@ fn about_programs(said: &str, exit_code: i32, images: &Images, world: &World) ->
         |all: &[&str]| all.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ");
     let mut hints = Vec::new();
     if !here.is_empty() {
-        hints.push(format!(
-            "it calls {}, which the sandbox does not provide; declare it, as in `permissions: [\"shell:execute:{}\"]`",
+        let permission = format!("shell:execute:{}", here.join(","));
+        hints.push(Remedy::Advice(format!(
+            "it calls {}, which the sandbox does not provide; declare it, as in `permissions: [\"{permission}\"]`",
             names(&here),
-            here.join(",")
-        ));
+        )));
+        hints.push(Remedy::Grant(permission));
     }
     if exit_code != NOT_FOUND {
         return hints;
     }
     if !nowhere.is_empty() {
         let names = names(&nowhere);
-        hints.push(format!("it calls {names}, which is not on PATH: install it, and declare it"));
+        hints.push(Remedy::Advice(format!(
+            "it calls {names}, which is not on PATH: install it, and declare it"
+        )));
     } else if hints.is_empty() {
         // What a shell ends with when it finds no program.
-        hints.push(
-            "it may have called a program that the sandbox does not provide; declare the programs that it starts, as in `permissions: [\"shell:execute:git,sort\"]`"
+        hints.push(Remedy::Advice(
+            "it may have called a program that the sandbox does not provide; declare the programs that it starts, as in `permissions: [\"shell:execute:git,npm\"]`"
                 .to_owned(),
-        );
+        ));
     }
     hints
 }

@@ -16,9 +16,10 @@ use crate::decision_inputs::DecisionInputs;
 use crate::error::RunError;
 use crate::inputs;
 use crate::loaded::LoadedSkill;
-use crate::prepare::{Call, PreparedCall, prepare};
+use crate::prepare::{Call, PreparedCall, prepare, prepare_for_user};
 use crate::run::{self, CancellationToken, WarmRun};
 use crate::tool::python::{Plan, PythonWorkers, Session};
+use crate::user_grants::UserGrants;
 use crate::world::World;
 
 /// A tool of a skill, to be called any number of times, from several threads at once. Clones are the same tool.
@@ -131,7 +132,8 @@ impl ToolHandle {
         };
         // Before anything is read: what changes from now on is seen.
         let seen = self.evidence().zip(engine.approvals.revision());
-        let prepared = prepare(call, &engine.world)?;
+        let user = UserGrants::none().with_earlier(&engine.approvals.load()?);
+        let prepared = prepare_for_user(call, user, &engine.world)?;
         let slot = seen.and_then(|(mut evidence, revision)| {
             let mut programs = prepared.images.programs.iter();
             programs.try_for_each(|image| evidence.unchanged(image.clone()))?;

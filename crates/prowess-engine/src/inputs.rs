@@ -166,14 +166,14 @@ fn unreadable(parameter: &Parameter, text: &str, error: &std::io::Error) -> Tool
 pub(crate) fn check_files(
     parameters: &[Parameter],
     values: &Map<String, Value>,
-    working_directory: &Path,
+    folder: &Path,
 ) -> Result<(), Vec<ToolInputError>> {
     let errors: Vec<ToolInputError> = parameters
         .iter()
         .filter(|parameter| parameter.kind.as_str() == "file")
         .filter_map(|parameter| {
             let text = values.get(parameter.name.as_str())?.as_str()?;
-            let error = readable(working_directory, text).err()?;
+            let error = readable(folder, text).err()?;
             Some(unreadable(parameter, text, &error))
         })
         .collect();
@@ -202,8 +202,8 @@ fn plain(value: &Value) -> String {
 }
 
 /// Opening is the only way to know.
-fn readable(working_directory: &Path, text: &str) -> std::io::Result<PathBuf> {
-    let path = working_directory.join(text).canonicalize()?;
+fn readable(folder: &Path, text: &str) -> std::io::Result<PathBuf> {
+    let path = folder.join(text).canonicalize()?;
     if !path.is_file() {
         return Err(std::io::Error::other("it is not a file"));
     }

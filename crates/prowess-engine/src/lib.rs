@@ -16,6 +16,7 @@ mod closure;
 mod credentials;
 mod decision;
 mod decision_inputs;
+mod differences;
 mod digest;
 mod error;
 mod failure_hints;
@@ -29,9 +30,11 @@ mod loaded;
 mod lower;
 mod mcp_servers;
 mod model;
+mod named_programs;
 mod network;
 mod offer;
 mod outputs;
+mod path_values;
 mod pending;
 mod pins;
 mod planted;
@@ -42,10 +45,13 @@ mod prompt;
 mod redact;
 mod registry;
 mod run;
+mod scripts;
 pub mod service;
 mod skill_files;
 mod skill_folders;
 mod tool;
+mod tracked;
+mod user_grants;
 pub mod workflow;
 mod world;
 
@@ -57,6 +63,7 @@ pub use chat::{CHAT_LIMIT, map_text, parse_mention};
 pub use clock::{Clock, SystemClock};
 pub use credentials::{Credential, CredentialError};
 pub use decision::{Consent, Engine, ReadyRun, RunDecision, approve};
+pub use differences::FileDifference;
 pub use digest::{SkillDigestError, of_skill as digest_of_skill};
 pub use error::RunError;
 pub use fold::{EnvelopeFold, RunEnding};
@@ -66,16 +73,24 @@ pub use loaded::{LoadedSkill, SkillResolver};
 pub use lower::FileError;
 pub use model::{looks_truncated, unmet};
 pub use offer::{OfferedTool, ToolOffer};
+pub use path_values::{PathValues, is_path_parameter, resolve_paths};
 pub use pending::{PendingLimits, PendingRun, PendingRuns};
-pub use prepare::{Call, Examination, PreparedCall, examine, prepare};
+pub use prepare::{
+    Call, Examination, PreparedCall, examine, examine_for_user, prepare, prepare_for_user,
+};
 pub use programs::ProgramLookupError;
 pub use prompt::{PromptCall, PromptContext, run_prompt};
 pub use registry::{DuplicateSkillError, RegisteredTool, ToolRegistry};
 pub use run::CancellationToken;
+pub use scripts::{
+    ARGUMENTS, Script, ScriptError, ScriptKind, command_line_tool, listed, script_tool, scripts,
+};
 pub use skill_files::{DirectoryFiles, SPELLINGS, check_skill};
 pub use skill_folders::SkillFolders;
 pub use tool::openclaw::HandlerError;
 pub use tool::python::{
     LoadError, LoadOptions, LoadStep, PackageError, PythonWorkers, load_skill, requirements_file,
 };
+pub use tracked::TrackedFiles;
+pub use user_grants::UserGrants;
 pub use world::{StateFolders, World, WorldError};

@@ -3,6 +3,7 @@
 mod files;
 mod preview;
 mod protect;
+mod secrets;
 mod uses;
 mod worktree;
 
@@ -75,6 +76,14 @@ pub(crate) fn lower(
     let mut warnings = not_there(allowed);
     let opened = files::open(allowed, world, launch.skill_directory)?;
     warnings.extend(opened.warnings);
+    let hidden = secrets::hidden(&opened.grants, allowed, world, secrets::MAX_FOLDERS);
+    if !hidden.is_complete {
+        warnings.push(format!(
+            "the granted folders contain more than {} folders: files such as `.env` in deeply nested ones are not hidden",
+            secrets::MAX_FOLDERS
+        ));
+    }
+    spec.hidden.extend(hidden.files);
     let repository = worktree::open(launch.images, &opened.grants, world);
     spec.files = opened.grants;
     spec.files.extend(repository.grants);
@@ -97,7 +106,9 @@ pub(crate) fn lower(
         let all = ALL_PROGRAMS.iter().map(Path::new).filter(|path| path.is_dir());
         spec.files.extend(all.map(|path| grant(path, FileAccess::Execute)));
     }
-    spec.programs = launch.images.programs.iter().skip(1).cloned().collect();
+    let utilities: &[PathBuf] = if allowed.utilities { &launch.images.utilities } else { &[] };
+    let programs = launch.images.programs.iter().skip(1).chain(utilities);
+    spec.programs = programs.cloned().collect();
     spec.support.clone_from(&launch.images.support);
     spec.working_directory.clone_from(&world.working_directory);
     spec.environment = variables(allowed, &launch, world, &mut warnings);

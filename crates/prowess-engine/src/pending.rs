@@ -11,6 +11,7 @@ use prowess_policy::{ApprovalAnswer, ApprovalQuestion, Decision};
 use crate::approver::{ApprovalReply, ApprovalRequest};
 use crate::clock::Clock;
 use crate::decision::{self, Consent, Engine, ReadyRun, RunDecision};
+use crate::differences;
 use crate::error::RunError;
 use crate::handle::Slot;
 use crate::prepare::PreparedCall;
@@ -49,6 +50,9 @@ impl PendingRun {
             command: prepared.command().to_vec(),
             option_like: prepared.option_like().to_vec(),
             lines,
+            differences: question.changed().map_or_else(Vec::new, |changed| {
+                differences::since(changed, &prepared.request, engine.approvals.as_ref())
+            }),
             reasons: question.clauses(),
             has_banner: question.has_banner(),
             can_be_remembered: question.can_be_remembered(),
@@ -99,7 +103,9 @@ impl PendingRun {
         let slot = slot.filter(|_| allowed.approval().is_some());
         if let Some(approval) = allowed.approval() {
             engine.approvals.add(approval.clone())?;
+            differences::keep(&prepared.request, &approval.files, engine.approvals.as_ref());
         }
+        prepared.remember_user_grants(&engine)?;
         Ok(ReadyRun::new(prepared, allowed, &engine, slot))
     }
 

@@ -5,7 +5,7 @@
 //! repository stays if nothing in it is known to be able to start a program, so that tools may clone; another one is given a
 //! name that git does not look at. Of everything else the user is told.
 
-mod index;
+pub(crate) mod index;
 mod links;
 mod record;
 mod repository;

@@ -7,22 +7,26 @@ use std::time::Duration;
 use prowess_core::Remedy;
 use prowess_format::eligibility::{self, MachineFacts};
 use prowess_format::permission::Domain;
-use prowess_format::skill::Tool;
+use prowess_format::skill::{Tool, ToolKind};
 use prowess_format::text::visible;
+use prowess_policy::scope::Program;
 use prowess_policy::{
     Approvals, Decision, Digest, Grant, GrantScope, GrantSet, GrantSource, Line, LineKind, Mode,
-    ProgramPin, RunFolders, RunRequest, decide, decide_with_effects, grants,
+    ProgramPin, RunFolders, RunRequest, decide, decide_with_effects, grants, utilities,
 };
 use serde_json::{Map, Value};
 
 use crate::credentials::Credential;
+use crate::decision::Engine;
 use crate::error::{RunError, about_denial};
 use crate::loaded::LoadedSkill;
 use crate::lower::{GrantEffects, GrantPreview};
+use crate::named_programs::{self, MissingProgram};
 use crate::network::NetworkEnvironment;
 use crate::pins::ImageHashes;
 use crate::programs::{Finder, Images, ProgramLookupError};
 use crate::tool::{self, Recipe};
+use crate::user_grants::{self, UserGrants};
 use crate::world::World;
 use crate::{digest, inputs, lower, mcp_servers, outputs, platform};
 
@@ -45,46 +49,68 @@ pub struct PreparedCall {
     pub(crate) call: Call,
     pub(crate) recipe: Recipe,
     pub(crate) images: Images,
+    pub(crate) missing: Vec<MissingProgram>,
     pub(crate) request: RunRequest,
     pub(crate) grants: GrantSet,
     pub(crate) time: Duration,
     pub(crate) grace: Option<Duration>,
     pub(crate) outside: NetworkEnvironment,
+    pub(crate) user: UserGrants,
     pub(crate) world: Arc<World>,
 }
 
 /// Checks a call and finds what it needs. Nothing is started, and nothing is written but hashes of programs.
 pub fn prepare(call: Call, world: &Arc<World>) -> Result<PreparedCall, RunError> {
+    prepare_for_user(call, UserGrants::none(), world)
+}
+
+/// The same with what the user grants beside what the skill declares.
+pub fn prepare_for_user(
+    call: Call,
+    user: UserGrants,
+    world: &Arc<World>,
+) -> Result<PreparedCall, RunError> {
     let (skill, tool) = (&call.skill.name, call.tool.name.as_str());
     let _span = tracing::info_span!("prepare", skill, tool).entered();
     let Call { tool, values, .. } = &call;
     let wrong = |errors| RunError::Inputs { tool: tool.name.value.clone(), errors };
     let files = inputs::check(tool, values, &world.working_directory).map_err(wrong)?;
-    prepare_with(call, &files, world)
+    prepare_with(call, &files, user, world)
 }
 
 /// Prepares a tool that is not called yet: there are no values to check.
-pub(crate) fn without_values(call: Call, world: &Arc<World>) -> Result<PreparedCall, RunError> {
-    prepare_with(call, &[], world)
+pub(crate) fn without_values(
+    call: Call,
+    user: UserGrants,
+    world: &Arc<World>,
+) -> Result<PreparedCall, RunError> {
+    prepare_with(call, &[], user, world)
 }
 
 fn prepare_with(
     call: Call,
     files: &[PathBuf],
+    user: UserGrants,
     world: &Arc<World>,
 ) -> Result<PreparedCall, RunError> {
-    let grants = grants::of(&call.skill.skill).with(named_files(files, world)?);
     let request = request(&call.skill, &call.tool, world)?;
+    let declared =
+        grants::of_tool(&call.skill.skill, &call.tool).with(named_files(files, &user, world)?);
+    let (grants, request) = with_user(declared, request, &user);
     match find(&call, &grants, world) {
-        Ok(CallRequirements { recipe, images, pins, skill_pins }) => Ok(PreparedCall {
-            request: request.with_pins(pins).with_skill_pins(skill_pins),
+        Ok(CallRequirements { recipe, images, missing, pins, skill_pins }) => Ok(PreparedCall {
+            request: with_user_pins(request, &pins, &call, &recipe.program, &grants, &user, world)
+                .with_pins(pins)
+                .with_skill_pins(skill_pins),
             call,
             recipe,
             images,
+            missing,
             grants,
             time: Duration::ZERO,
             grace: None,
             outside: NetworkEnvironment::real(),
+            user,
             world: Arc::clone(world),
         }),
         Err(error) => {
@@ -99,10 +125,41 @@ fn prepare_with(
     }
 }
 
+/// Adds the user's own grants to a request.
+fn with_user(declared: GrantSet, request: RunRequest, user: &UserGrants) -> (GrantSet, RunRequest) {
+    let earlier = user.earlier(&request);
+    let grants = declared.with(user.given().iter().cloned().chain(earlier));
+    (grants, if user.remembers() { request.remembering() } else { request })
+}
+
+/// The images that are there only because the user named their programs: now, or earlier and unchanged since.
+fn with_user_pins(
+    request: RunRequest,
+    pins: &[ProgramPin],
+    call: &Call,
+    program: &prowess_policy::scope::Program,
+    grants: &GrantSet,
+    user: &UserGrants,
+    world: &World,
+) -> RunRequest {
+    let mut known = user.earlier_pins(&request);
+    if user.given().iter().any(user_grants::is_program) {
+        let without = grants.clone().only(|grant| !user.given().contains(grant));
+        let finder = finder(&call.skill, world);
+        if let Ok(others) = finder.images(program, &granted_programs(&call.tool, &without)) {
+            let is_of_user =
+                |pin: &&ProgramPin| !others.programs.iter().any(|it| *it == Path::new(&pin.path));
+            known.extend(pins.iter().filter(is_of_user).cloned());
+        }
+    }
+    request.with_user_pins(known)
+}
+
 /// What a call starts, and what it is pinned to.
 struct CallRequirements {
     recipe: Recipe,
     images: Images,
+    missing: Vec<MissingProgram>,
     pins: Vec<ProgramPin>,
     skill_pins: Vec<ProgramPin>,
 }
@@ -119,7 +176,9 @@ fn find(call: &Call, grants: &GrantSet, world: &World) -> Result<CallRequirement
     let pins = pins(&images, skill.directory.as_deref(), &mut hashes)?;
     let skill_pins = pins_of_skill(call, grants, finder, &mut hashes, world);
     hashes.save();
-    Ok(CallRequirements { recipe, images, pins, skill_pins })
+    let command = (&recipe.program, recipe.arguments.as_slice());
+    let missing = named_programs::missing(call, command, &images, finder, world);
+    Ok(CallRequirements { recipe, images, missing, pins, skill_pins })
 }
 
 /// How the names of files of databases end: these are granted as files, and then held to it.
@@ -166,16 +225,38 @@ pub fn examine(
     world: &World,
     approvals: &Approvals,
 ) -> Result<Examination, RunError> {
-    let grants = grants::of(&loaded.skill);
+    examine_for_user(loaded, tool, mode, &UserGrants::none(), world, approvals)
+}
+
+/// The same with what the user grants beside what the skill declares.
+pub fn examine_for_user(
+    loaded: &Arc<LoadedSkill>,
+    tool: &Tool,
+    mode: Mode,
+    user: &UserGrants,
+    world: &World,
+    approvals: &Approvals,
+) -> Result<Examination, RunError> {
     let values = Map::new();
     let call = Call { skill: Arc::clone(loaded), tool: tool.clone(), values, mode };
     let request = request(loaded, tool, world)?;
+    let (grants, request) = with_user(grants::of_tool(&loaded.skill, tool), request, user);
     let mut hashes = ImageHashes::load(&world.state);
     let found = look(&call, &grants, &mut hashes, world);
     hashes.save();
-    let (images, pins, obstacle) = match found {
-        Ok((images, pins)) => (images, pins, None),
-        Err(error) => (Images::default(), Vec::new(), Some(error)),
+    let (images, pins, request, obstacle) = match found {
+        Ok((program, images, pins)) => {
+            let request = with_user_pins(request, &pins, &call, &program, &grants, user, world);
+            (images, pins, request, None)
+        }
+        Err(error) => (Images::default(), Vec::new(), request, Some(error)),
+    };
+    let missing = match (tool::program(&call, world), &obstacle) {
+        (Ok(program), None) => {
+            let finder = finder(loaded, world);
+            named_programs::missing(&call, (&program, &[]), &images, finder, world)
+        }
+        (Err(_), _) | (_, Some(_)) => Vec::new(),
     };
     let effects = GrantEffects::new(world, loaded.directory.as_deref());
     let effect_of = |grant: &Grant| effects.effect_of(grant);
@@ -184,6 +265,7 @@ pub fn examine(
         decide_with_effects(&request, loaded.trust, &grants, approvals, mode, &effect_of);
     let outlook = GrantPreview::of(&decision, &images, loaded.directory.as_deref(), world);
     let mut lines = outlook.explain(&decision);
+    lines.extend(notes(&tool.name, &missing, &decision));
     // What the policy refuses is refused before anybody looks for programs.
     let obstacle = obstacle.filter(|_| !matches!(decision, Decision::Deny(_)));
     let mut remedies: Vec<Remedy> = match &decision {
@@ -197,7 +279,7 @@ pub fn examine(
         let verdict = format!("`{}` does not run here", visible(&name));
         let refused = format!("refused, because {}", visible(&error.to_string()));
         let told = [(LineKind::Verdict, verdict), (LineKind::Refused, refused)];
-        let told = told.into_iter().map(|(kind, text)| Line { kind, text });
+        let told = told.into_iter().map(|(kind, text)| Line::new(kind, text));
         remedies.extend(error.remedies());
         // In place of the policy's verdict, which is about the rest.
         lines.splice(..1, told);
@@ -211,14 +293,24 @@ fn look(
     grants: &GrantSet,
     hashes: &mut ImageHashes,
     world: &World,
-) -> Result<(Images, Vec<ProgramPin>), RunError> {
+) -> Result<(prowess_policy::scope::Program, Images, Vec<ProgramPin>), RunError> {
     let Call { skill, tool, .. } = call;
     let program = tool::program(call, world)?;
     let finder = finder(skill, world);
     check_needs(call, grants, finder, world)?;
-    let images = finder.images(&program, &granted_programs(tool, grants))?;
+    let images = match tool.kind {
+        // What a script starts does not depend on its arguments.
+        ToolKind::Script => images_of(&tool::recipe(call, world)?, tool, grants, finder)?,
+        ToolKind::Command | ToolKind::Python | ToolKind::Handler | ToolKind::CommandLine => {
+            let mut images = finder.images(&program, &granted_programs(tool, grants))?;
+            if utilities::are_given_to(tool) {
+                images.add_utilities();
+            }
+            images
+        }
+    };
     let pins = pins(&images, skill.directory.as_deref(), hashes)?;
-    Ok((images, pins))
+    Ok((program, images, pins))
 }
 
 /// What the skill declares to need, before anything is looked for on its behalf (SRT §4.5, §4.6). Everything that refuses a
@@ -253,8 +345,7 @@ fn request(skill: &LoadedSkill, tool: &Tool, world: &World) -> Result<RunRequest
     if skill.digest.as_ref().is_some_and(|known| *known != digest) {
         return Err(RunError::Changed("the skill"));
     }
-    let request = RunRequest::of(&skill.skill, &skill.name, &tool.name, digest, Vec::new())
-        .map_err(|error| RunError::Unsupported(error.to_string()))?;
+    let request = RunRequest::of_tool(&skill.skill, &skill.name, tool, digest, Vec::new());
     let places = RunFolders {
         skill: platform::unique_text(place),
         project: platform::unique_text(&world.working_directory),
@@ -274,11 +365,33 @@ impl PreparedCall {
         decide_with_effects(&self.request, skill.trust, &self.grants, approvals, *mode, &effect_of)
     }
 
+    /// Keeps what the user granted, where they want that. The run is allowed by now.
+    pub(crate) fn remember_user_grants(&self, engine: &Engine) -> Result<(), RunError> {
+        let (user, request) = (&self.user, &self.request);
+        let earlier = user.earlier_pins(request);
+        let of_now = request.user_pins().iter().filter(|pin| !earlier.contains(pin)).cloned();
+        match user.record(request, of_now.collect(), engine.clock.now()) {
+            Some(record) => Ok(engine.approvals.remember(record)?),
+            None => Ok(()),
+        }
+    }
+
     /// What the policy says in plain words, with what that means on this machine.
     pub(crate) fn explain(&self, decision: &Decision) -> Vec<Line> {
         let folder = self.call.skill.directory.as_deref();
         let outlook = GrantPreview::of(decision, &self.images, folder, &self.world);
-        outlook.explain(decision)
+        let mut lines = outlook.explain(decision);
+        lines.extend(notes(&self.call.tool.name, &self.missing, decision));
+        lines
+    }
+
+    /// Whether the tool gets something of the folder that it works in.
+    pub fn uses_working_directory(&self) -> bool {
+        let is_there = |grant: &Grant| match grant.scope() {
+            GrantScope::Path(path) => path.root() == prowess_policy::scope::PathRoot::Working,
+            _ => false,
+        };
+        self.grants.for_tool(&self.call.tool.name).grants().iter().any(is_there)
     }
 
     /// Skill and tool.
@@ -324,6 +437,15 @@ impl PreparedCall {
     pub fn limit_traffic(&mut self, bytes: u64) {
         self.outside.byte_cap = Some(bytes);
     }
+}
+
+/// What a script names and would not find.
+fn notes(tool: &str, missing: &[MissingProgram], decision: &Decision) -> Vec<Line> {
+    if matches!(decision, Decision::Deny(_)) {
+        return Vec::new();
+    }
+    let told = named_programs::sentences(tool, missing, &decision.spec().programs);
+    told.into_iter().map(|text| Line::new(LineKind::Note, text)).collect()
 }
 
 pub(crate) fn finder<'f>(skill: &'f LoadedSkill, world: &'f World) -> Finder<'f> {
@@ -384,7 +506,15 @@ fn images_of(
     grants: &GrantSet,
     finder: Finder<'_>,
 ) -> Result<Images, ProgramLookupError> {
-    let mut images = finder.images(&recipe.program, &granted_programs(tool, grants))?;
+    let mut granted = granted_programs(tool, grants);
+    if tool.kind == ToolKind::Script && recipe.packages.is_some() {
+        // A script of Python may start another one, by the name that everybody uses.
+        granted.push(Program::Named("python3".to_owned()));
+    }
+    let mut images = finder.images(&recipe.program, &granted)?;
+    if utilities::are_given_to(tool) {
+        images.add_utilities();
+    }
     if let Some(plan) = &recipe.python {
         images.support.extend_from_slice(plan.support());
     }
@@ -410,27 +540,41 @@ fn check_credentials(tool: &Tool, grants: &GrantSet, world: &World) -> Result<()
 }
 
 /// The programs that are granted to a tool by name.
-fn granted_programs(tool: &Tool, grants: &GrantSet) -> Vec<prowess_policy::scope::Program> {
+fn granted_programs(tool: &Tool, grants: &GrantSet) -> Vec<Program> {
     grants
         .for_tool(&tool.name)
         .grants()
         .iter()
-        .filter_map(|grant| match grant.scope() {
-            prowess_policy::GrantScope::Program(program) => Some(program.clone()),
+        .filter_map(|grant| match (grant.scope(), tool.kind) {
+            // A script is started by its interpreter, whatever the kernel would do with the file.
+            (GrantScope::Program(Program::Own(_)), ToolKind::Script) => None,
+            (GrantScope::Program(program), _) => Some(program.clone()),
             _ => None,
         })
         .collect()
 }
 
 /// Files that the user names as inputs become grants of the user's, where the working directory does not hold them.
-fn named_files(files: &[PathBuf], world: &World) -> Result<Vec<Grant>, RunError> {
-    let mut grants = Vec::new();
-    for file in files.iter().filter(|file| !file.starts_with(&world.working_directory)) {
-        let text = format!("filesystem:read:{}", file.display());
-        let grant = Grant::parse(&text, &GrantSource::User(text.clone())).map_err(|error| {
-            RunError::Unsupported(format!("`{}` can't be given to a tool: {error}", file.display()))
-        })?;
-        grants.extend(grant);
+fn named_files(
+    files: &[PathBuf],
+    user: &UserGrants,
+    world: &World,
+) -> Result<Vec<Grant>, RunError> {
+    let mut grants: Vec<Grant> = Vec::new();
+    let named = files.iter().chain(user.named());
+    for file in named.filter(|file| !file.starts_with(&world.working_directory)) {
+        let shown = file.display();
+        let refused = |reason: &str| {
+            RunError::Unsupported(format!("`{shown}` can't be given to a tool: {reason}"))
+        };
+        let text = format!("filesystem:read:{shown}");
+        // As a permission, such a name would be a pattern for other files.
+        if text.contains(['*', '?', '{', '}']) {
+            return Err(refused("its name contains a wildcard"));
+        }
+        let grant = Grant::parse(&text, &GrantSource::Input(text.clone()))
+            .map_err(|error| refused(&error.to_string()))?;
+        grants.extend(grant.into_iter().filter(|it| !grants.contains(it)).collect::<Vec<_>>());
     }
     Ok(grants)
 }

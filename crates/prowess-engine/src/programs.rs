@@ -5,6 +5,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use prowess_policy::scope::Program;
+use prowess_policy::utilities;
 
 use crate::closure;
 use crate::platform;
@@ -48,6 +49,8 @@ pub(crate) struct Images {
     pub(crate) execute: Vec<PathBuf>,
     /// Folders and files that they read.
     pub(crate) support: Vec<PathBuf>,
+    /// Base utilities of the system. They are not pinned: only root can replace them.
+    pub(crate) utilities: Vec<PathBuf>,
 }
 
 /// Looks for programs.
@@ -63,12 +66,39 @@ impl Images {
     /// The folders of all images, each once: the PATH inside.
     pub(crate) fn search_path(&self) -> Vec<&Path> {
         let mut folders: Vec<&Path> = Vec::new();
-        for folder in self.programs.iter().filter_map(|program| program.parent()) {
+        let programs = self.programs.iter().chain(&self.utilities);
+        for folder in programs.filter_map(|program| program.parent()) {
             if !folders.contains(&folder) {
                 folders.push(folder);
             }
         }
         folders
+    }
+
+    /// Adds the base utilities that this machine has. One that is itself a script counts if another one interprets it.
+    pub(crate) fn add_utilities(&mut self) {
+        let folders: Vec<PathBuf> =
+            utilities::FOLDERS.iter().map(PathBuf::from).filter(|it| it.is_dir()).collect();
+        let is_usable = |path: &PathBuf| {
+            let starts = || match interpreter_of(path) {
+                Ok(None) => true,
+                Ok(Some(words)) => words.first().is_some_and(|interpreter| {
+                    Program::parse(interpreter).is_ok_and(|it| utilities::contain(&it))
+                }),
+                Err(_) => false,
+            };
+            path.is_file() && platform::is_executable(path).unwrap_or(false) && starts()
+        };
+        for name in utilities::names() {
+            let found = folders.iter().map(|folder| folder.join(name)).find(is_usable);
+            let Some(path) = found.filter(|path| !self.programs.contains(path)) else { continue };
+            if let Some(closure) = closure::of(&path) {
+                for folder in closure::present(&path, &path, closure.support) {
+                    Self::add(&mut self.support, folder);
+                }
+            }
+            self.utilities.push(path);
+        }
     }
 
     fn add(list: &mut Vec<PathBuf>, path: PathBuf) {

@@ -198,7 +198,8 @@ fn validate(
         sink(&thought("validation", "error", Some(&message)));
         Failure::Inputs(errors)
     })?;
-    inputs::check_files(&skill.inputs, call.values, &world.working_directory)
+    // Nothing runs, so a file is where the user is.
+    inputs::check_files(&skill.inputs, call.values, &world.current)
         .map_err(|errors| RunError::Inputs { tool: call.skill.name.clone(), errors })?;
     if let Some(schema) = wanted_schema(skill) {
         outputs::check_schema(schema)?;

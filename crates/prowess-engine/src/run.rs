@@ -19,6 +19,7 @@ use crate::failure_hints;
 use crate::fold::{EnvelopeFold, RunEnding};
 use crate::held_output::{HeldOutput, ReleasedOutput};
 use crate::lower::{self, Launch};
+use crate::named_programs::{self, MissingProgram};
 use crate::network::{self, RunNetwork};
 use crate::outputs;
 use crate::pins::ImageHashes;
@@ -162,8 +163,8 @@ pub(crate) fn run_and_keep(
         Ok((finished, kept)) => (Ok(finished), kept),
         Err(error) => (Err(error), None),
     };
-    let PreparedCall { call, images, .. } = prepared;
-    (finish(finished, &RunFacts { call, allowed, images, world, cancel }, reporter), kept)
+    let PreparedCall { call, images, missing, .. } = prepared;
+    (finish(finished, &RunFacts { call, allowed, images, missing, world, cancel }, reporter), kept)
 }
 
 /// Runs a tool in a worker that an earlier run has kept; `None` when it is gone, and then nothing was told.
@@ -184,7 +185,8 @@ pub(crate) fn run_again(
     let finished = session.converse(ready, &mut |event| reporter.tell_of_python(&event));
     let Session { allowed, world, cancel, .. } = *session;
     let images = &warm.images;
-    Some(finish(finished, &RunFacts { call, allowed, images, world, cancel }, reporter))
+    let missing = &[];
+    Some(finish(finished, &RunFacts { call, allowed, images, missing, world, cancel }, reporter))
 }
 
 /// Reports a call that did not start.
@@ -202,6 +204,7 @@ struct RunFacts<'a> {
     call: &'a Call,
     allowed: &'a Allowed,
     images: &'a Images,
+    missing: &'a [MissingProgram],
     world: &'a World,
     cancel: &'a CancellationToken,
 }
@@ -232,6 +235,15 @@ fn finish(
             if envelope.outcome == RunOutcome::Failed {
                 envelope.remedies =
                     failure_hints::of(&envelope, facts.allowed.spec(), facts.images, facts.world);
+            }
+            if envelope.outcome == RunOutcome::Success {
+                let folder = facts.call.skill.directory.as_deref();
+                let told =
+                    failure_hints::unnoticed(&envelope.output, facts.images, folder, facts.missing);
+                for message in told {
+                    (reporter.sink)(&Event::Warning { message: message.clone() });
+                    envelope.warnings.push(message);
+                }
             }
             match outputs::schema(&facts.call.skill.skill, &facts.call.tool) {
                 Some(schema) => outputs::validate(envelope, schema),
@@ -405,7 +417,9 @@ pub(crate) fn specification(
     let lowered = lower::lower(allowed.spec(), launch, world)?;
     // What the question has said, said again to those who were not asked.
     let told = allowed.unavailable_grants().map(|closed| format!("the tool {closed}"));
-    let (mut spec, warnings) = (lowered.spec, told.chain(lowered.warnings).collect());
+    let unseen =
+        named_programs::sentences(&call.tool.name, &prepared.missing, &allowed.spec().programs);
+    let (mut spec, warnings) = (lowered.spec, told.chain(lowered.warnings).chain(unseen).collect());
     let door = network::prepare(allowed.spec(), &mut spec, &prepared.outside, &world.credentials)?;
     // Package managers and local clones are full of hard links. Somebody else's skill is refused there; the user's own is
     // trusted with them, and told.
@@ -463,9 +477,7 @@ fn start(
     let result = if recipe.private_result { Some(private_result(&mut spec)?) } else { None };
     reporter.tell(&started);
     if let Some(packages) = &recipe.packages {
-        let folder = packages.install(world, cancel, &mut |event| reporter.tell(event))?;
-        spec.arguments.push(folder.clone().into());
-        spec.support.push(folder);
+        packages.provide(&mut spec, world, cancel, &mut |event| reporter.tell(event))?;
     }
     let span = tracing::info_span!("sandbox").entered();
     let sandbox = Sandbox::spawn(spec)?;

@@ -1,10 +1,12 @@
 //! Where a run takes place: folders and variables of the machine, looked up once and handed inwards.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+
+use prowess_format::skill::{Tool, ToolKind};
 
 use crate::credentials::Credential;
 use crate::git_settings;
@@ -71,6 +73,9 @@ pub enum WorldError {
         /// What the system says.
         source: io::Error,
     },
+    /// A working directory with the home in it: a grant for it would be one for everything that the user has.
+    #[error("`{}` can't be the working directory, because your home is in it", .0.display())]
+    AroundHome(PathBuf),
 }
 
 /// Folders of the system, where PATH is not set.
@@ -137,6 +142,41 @@ impl World {
 }
 
 impl World {
+    /// The same machine with the working directory of a tool. Tools that a specification defines work where it says;
+    /// scripts and command lines work in the current folder, as they do for an agent or in a shell.
+    pub fn for_tool(mut self, tool: &Tool) -> Result<Self, WorldError> {
+        match tool.kind {
+            ToolKind::Command | ToolKind::Python | ToolKind::Handler => return Ok(self),
+            ToolKind::Script | ToolKind::CommandLine => {}
+        }
+        if self.current != self.home && self.home.starts_with(&self.current) {
+            return Err(WorldError::AroundHome(self.current));
+        }
+        self.working_directory.clone_from(&self.current);
+        Ok(self)
+    }
+
+    /// Moves the user to a folder, in which runs then work as well.
+    pub fn stand_in(&mut self, folder: &Path) -> Result<(), WorldError> {
+        let failed = |source| WorldError::Folder { path: folder.to_owned(), source };
+        let real = self.current.join(folder).canonicalize().map_err(failed)?;
+        if !real.is_dir() {
+            return Err(failed(io::ErrorKind::NotADirectory.into()));
+        }
+        let path = self.environment.iter().find(|(name, _)| name == "PATH");
+        let path = path.map_or_else(|| DEFAULT_PATH.into(), |(_, value)| OsString::from(value));
+        let more = program_folders(&path, [&real, &real]);
+        self.program_folders.extend(more);
+        self.working_directory.clone_from(&real);
+        self.current = real;
+        Ok(())
+    }
+
+    /// Whether runs work in the home because the folder that the user is in belongs to no repository.
+    pub fn falls_back_to_home(&self) -> bool {
+        self.working_directory == self.home && self.current != self.home
+    }
+
     /// The homes of other users that have to do with a path, as far as they are there.
     pub(crate) fn other_homes(&self, path: &Path) -> Vec<PathBuf> {
         /// The most bytes of the list.

@@ -11,9 +11,27 @@ use crate::dialect;
 use crate::document::yaml::{Mapping, Node};
 use crate::document::{Document, Form, FrontMatter};
 use crate::read::{Checked, ReadOptions, check};
-use crate::rules::SkillLocation;
+use crate::rules::{self, SkillLocation};
 
 pub use table::CLIENTS;
+
+/// The clients that drop a file without recognisable front matter, in words.
+pub(crate) fn that_drop_prose() -> String {
+    listed(|_| true)
+}
+
+/// The clients that see no front matter because of its opening fence, and then drop the file, in words.
+pub(crate) fn that_drop(is_blind: fn(FenceTolerance) -> bool) -> String {
+    listed(|client| is_blind(client.opening))
+}
+
+fn listed(is_meant: impl Fn(&Client) -> bool) -> String {
+    let drop_prose = CLIENTS
+        .iter()
+        .filter(|client| client.without_front_matter == ClientOutcome::Dropped && is_meant(client));
+    let titles: Vec<&str> = drop_prose.map(|client| client.title).collect();
+    crate::text::enumeration(&titles)
+}
 
 /// How a client treats a skill, from best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -177,6 +195,32 @@ pub fn verdict(
         None => judge.front_matter(checked, directory),
     }
     ClientVerdict { client, outcome: judge.outcome, reasons: judge.reasons }
+}
+
+/// The finding about clients that drop a file of which nothing else warns: no file that a client drops passes without a
+/// warning. The open standard is left out, because its verdict is that of `--strict`.
+pub fn silent_drop(
+    checked: &Checked<'_>,
+    file_name: &str,
+    directory: Option<&str>,
+) -> Option<Diagnostic> {
+    let is_warned = checked.diagnostics.iter().any(|found| found.severity >= Severity::Warning);
+    // A user who names the dialect `prose` asks for a file that clients don't load.
+    let is_prose = checked.document.front_matter == FrontMatter::Absent;
+    if is_warned || is_prose || checked.document.form != Form::Markdown {
+        return None;
+    }
+    let clients = CLIENTS.iter().filter(|client| client.strict.is_none());
+    let dropping: Vec<ClientVerdict> = clients
+        .map(|client| verdict(checked, file_name, directory, client))
+        .filter(|verdict| verdict.outcome == ClientOutcome::Dropped)
+        .collect();
+    let reason = dropping.first()?.reasons.last()?.clone();
+    let titles: Vec<&str> = dropping.iter().map(|verdict| verdict.client.title).collect();
+    let verb = if titles.len() == 1 { "drops" } else { "drop" };
+    let message = format!("{} {verb} this file", crate::text::enumeration(&titles));
+    let found = rules::DROPPED_BY_CLIENT.at(checked.document.opening, message);
+    Some(found.severity(Severity::Warning, Severity::Warning).help(reason))
 }
 
 struct Judge {

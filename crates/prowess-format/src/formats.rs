@@ -8,15 +8,20 @@ use crate::text::{shorten, slug};
 /// `[a-z0-9]+(-[a-z0-9]+)*`, at most 64 (R2).
 pub static NAME: TextFormat = TextFormat {
     title: "a name of lower-case letters, digits and single hyphens",
-    pattern: "^(?=.{1,64}$)[a-z0-9]+(-[a-z0-9]+)*$",
+    pattern: "^[a-z0-9]+(-[a-z0-9]+)*$",
+    most: 64,
     plain: &["integer", "boolean"],
     check: check_name,
 };
 
 /// A kebab-case name with lower-case letters of every script, as the open standard allows.
+///
+/// Not every validator knows classes of Unicode (`\p{…}`), so the pattern lists what is excluded, in the scripts that have capital
+/// letters and among common punctuation and symbols; the reader is exact.
 pub static UNICODE_NAME: TextFormat = TextFormat {
     title: "a name of lower-case letters, digits and single hyphens",
-    pattern: "^(?=.{1,64}$)[\\p{Ll}\\p{Lm}\\p{Lo}\\p{N}]+(-[\\p{Ll}\\p{Lm}\\p{Lo}\\p{N}]+)*$",
+    pattern: "^[^\\u0000-/:-`{-\\u00a9\\u00ab-\\u00b1\\u00b4\\u00b6-\\u00b8\\u00bb\\u00bf-\\u00de\\u00f7\\u0300-\\u036f\\u0386-\\u038f\\u0391-\\u03ab\\u0400-\\u042f\\u2000-\\u206f\\u20a0-\\u20cf\\u2190-\\u23ff\\u2500-\\u2775\\u2794-\\u2bff\\u3000-\\u3004\\u3008-\\u3020\\ufe00-\\ufe6f\\ufeff-\\uff0f\\uff1a-\\uff40\\uff5b-\\uff65]+(-[^\\u0000-/:-`{-\\u00a9\\u00ab-\\u00b1\\u00b4\\u00b6-\\u00b8\\u00bb\\u00bf-\\u00de\\u00f7\\u0300-\\u036f\\u0386-\\u038f\\u0391-\\u03ab\\u0400-\\u042f\\u2000-\\u206f\\u20a0-\\u20cf\\u2190-\\u23ff\\u2500-\\u2775\\u2794-\\u2bff\\u3000-\\u3004\\u3008-\\u3020\\ufe00-\\ufe6f\\ufeff-\\uff0f\\uff1a-\\uff40\\uff5b-\\uff65]+)*$",
+    most: 64,
     plain: &["integer", "boolean"],
     check: check_unicode_name,
 };
@@ -24,7 +29,8 @@ pub static UNICODE_NAME: TextFormat = TextFormat {
 /// A name by GAIA §2.3, or in the canonical form, which may begin with a digit (R2).
 pub static GAIA_NAME: TextFormat = TextFormat {
     title: "a name of lower-case letters, digits and hyphens",
-    pattern: "^([a-z][a-z0-9-]{0,63}|(?=.{1,64}$)[a-z0-9]+(-[a-z0-9]+)*)$",
+    pattern: "^([a-z][a-z0-9-]*|[a-z0-9]+(-[a-z0-9]+)*)$",
+    most: 64,
     plain: &["integer", "boolean"],
     check: check_gaia_name,
 };
@@ -32,7 +38,8 @@ pub static GAIA_NAME: TextFormat = TextFormat {
 /// `^[a-z0-9][a-z0-9._-]*$`, at most 128 (SRT's schema).
 pub static DOTTED_NAME: TextFormat = TextFormat {
     title: "a name of lower-case letters, digits, `.`, `_` and `-`",
-    pattern: "^(?=.{1,128}$)[a-z0-9][a-z0-9._-]*$",
+    pattern: "^[a-z0-9][a-z0-9._-]*$",
+    most: 128,
     plain: &["number", "boolean"],
     check: check_dotted,
 };
@@ -41,6 +48,7 @@ pub static DOTTED_NAME: TextFormat = TextFormat {
 pub static TOOL_PACK_NAME: TextFormat = TextFormat {
     title: "a tool name of letters, digits and underscores",
     pattern: "^[A-Za-z0-9_]+$",
+    most: usize::MAX,
     plain: &[],
     check: check_tool_pack_name,
 };
@@ -49,6 +57,7 @@ pub static TOOL_PACK_NAME: TextFormat = TextFormat {
 pub static VERSION: TextFormat = TextFormat {
     title: "a SemVer version such as `1.0.0`",
     pattern: "^(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(\\.(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\\+[0-9a-zA-Z-]+(\\.[0-9a-zA-Z-]+)*)?$",
+    most: usize::MAX,
     plain: &[],
     check: check_version,
 };
@@ -57,6 +66,7 @@ pub static VERSION: TextFormat = TextFormat {
 pub static URL: TextFormat = TextFormat {
     title: "a URL such as `https://example.com`",
     pattern: "^[a-zA-Z][a-zA-Z0-9+.-]*://[^\\s/?#]+",
+    most: usize::MAX,
     plain: &[],
     check: check_url,
 };
@@ -65,6 +75,7 @@ pub static URL: TextFormat = TextFormat {
 pub static PERMISSION: TextFormat = TextFormat {
     title: "a permission",
     pattern: "^((filesystem|network|database):(read|write)(:.*\\S.*)?|(filesystem|network|database|shell|desktop|mcp|env):none|shell:execute(:.*\\S.*)?|desktop:control(:.*\\S.*)?|mcp:connect(:.*\\S.*)?|env:read(:.*\\S.*)?)$",
+    most: usize::MAX,
     plain: &[],
     check: check_permission,
 };
@@ -73,6 +84,7 @@ pub static PERMISSION: TextFormat = TextFormat {
 pub static RANGE: TextFormat = TextFormat {
     title: "a version range such as `>=1.0.0`",
     pattern: "^\\s*((>=|<=|==|!=|>|<|\\^|~|=)?\\s*(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(\\.(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\\+[0-9a-zA-Z-]+(\\.[0-9a-zA-Z-]+)*)?)?)?|~=\\s*(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(\\.(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\\+[0-9a-zA-Z-]+(\\.[0-9a-zA-Z-]+)*)?)?)\\s*(,\\s*((>=|<=|==|!=|>|<|\\^|~|=)?\\s*(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(\\.(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\\+[0-9a-zA-Z-]+(\\.[0-9a-zA-Z-]+)*)?)?)?|~=\\s*(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(\\.(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\\+[0-9a-zA-Z-]+(\\.[0-9a-zA-Z-]+)*)?)?)\\s*)*$",
+    most: usize::MAX,
     plain: &["number"],
     check: check_range,
 };
@@ -81,6 +93,7 @@ pub static RANGE: TextFormat = TextFormat {
 pub static SIZE: TextFormat = TextFormat {
     title: "a minimum size such as `>=7B`",
     pattern: "^\\s*(>=|>|==|=)?\\s*[0-9]+(\\.[0-9]+)?\\s*([kKmMbBtT]|[gGmM]i?[bB])?\\s*$",
+    most: usize::MAX,
     plain: &["number"],
     check: check_size,
 };
@@ -89,6 +102,7 @@ pub static SIZE: TextFormat = TextFormat {
 pub static VARIABLE: TextFormat = TextFormat {
     title: "the name of an environment variable",
     pattern: "^[A-Za-z_][A-Za-z0-9_]*$",
+    most: usize::MAX,
     plain: &["boolean"],
     check: check_variable,
 };
@@ -96,7 +110,8 @@ pub static VARIABLE: TextFormat = TextFormat {
 /// A tag of 1 to 50 characters (SKL layer 3).
 pub static TAG: TextFormat = TextFormat {
     title: "a tag of 1 to 50 characters",
-    pattern: "^(?=[\\s\\S]{1,50}$)[\\s\\S]*\\S",
+    pattern: "\\S",
+    most: 50,
     plain: &["number", "boolean"],
     check: check_tag,
 };
@@ -105,6 +120,7 @@ pub static TAG: TextFormat = TextFormat {
 pub static TAG_LIST: TextFormat = TextFormat {
     title: "1 to 20 tags of 1 to 50 characters",
     pattern: "^[\\s,]*[^\\s,]([^,]{0,48}[^\\s,])?(\\s*,[\\s,]*[^\\s,]([^,]{0,48}[^\\s,])?){0,19}[\\s,]*$",
+    most: usize::MAX,
     plain: &["number", "boolean"],
     check: check_tag_list,
 };
@@ -113,6 +129,7 @@ pub static TAG_LIST: TextFormat = TextFormat {
 pub static DEPENDENCY: TextFormat = TextFormat {
     title: "a dependency such as `name@>=1.0.0`",
     pattern: "^@?[a-z0-9][a-z0-9._/-]*(@\\s*((>=|<=|==|!=|>|<|\\^|~|=)?\\s*(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(\\.(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\\+[0-9a-zA-Z-]+(\\.[0-9a-zA-Z-]+)*)?)?)?|~=\\s*(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(\\.(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\\+[0-9a-zA-Z-]+(\\.[0-9a-zA-Z-]+)*)?)?)\\s*(,\\s*((>=|<=|==|!=|>|<|\\^|~|=)?\\s*(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(\\.(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\\+[0-9a-zA-Z-]+(\\.[0-9a-zA-Z-]+)*)?)?)?|~=\\s*(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(\\.(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\\+[0-9a-zA-Z-]+(\\.[0-9a-zA-Z-]+)*)?)?)\\s*)*)?$",
+    most: usize::MAX,
     plain: &["number", "boolean"],
     check: check_dependency,
 };

@@ -8,18 +8,27 @@
 
 mod install;
 mod permissions;
+mod published;
+mod source;
 mod tools;
 mod wrapper;
 
 use serde_json::{Map, Value};
 
 use crate::convert::{self, Carried};
+use crate::diagnostic::Severity;
 use crate::dialect;
+use crate::document::FrontMatter;
+use crate::formats;
 use crate::read::Checked;
+use crate::rules;
 use crate::skill::{Skill, ToolKind};
-use crate::span::{Span, Spanned};
+use crate::span::{LineIndex, Span, Spanned};
 use crate::specification::GAIA;
 use crate::text::{shorten, slug};
+
+pub use published::PublishedSkill;
+pub use source::{Obstacle, SourceKind, as_instructions, in_place, obstacle, source_kind};
 
 /// The result of a migration.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -45,16 +54,48 @@ pub struct ReviewItem {
     pub why: String,
 }
 
+/// What is known about a skill besides its main file.
+#[derive(Clone, Copy)]
+pub struct Surroundings<'s> {
+    /// The other files of the skill, by path relative to its directory.
+    pub listing: &'s [String],
+    /// The name of its directory.
+    pub directory: Option<&'s str>,
+    /// What the registry says about it (`_meta.json`).
+    pub published: Option<&'s PublishedSkill>,
+    /// Another name than its own, because that one is taken.
+    pub name: Option<&'s str>,
+}
+
 /// Migrates an OpenClaw skill. `listing` names the other files of the skill, `directory` the folder
 /// it is in.
 pub fn migrate(checked: &Checked<'_>, listing: &[String], directory: Option<&str>) -> Migration {
+    migrate_in(checked, Surroundings { listing, directory, published: None, name: None })
+}
+
+/// Migrates an OpenClaw skill of which more is known than its files. What is wrong with the source is
+/// listed for review; [`obstacle`] says whether it can be migrated at all.
+pub fn migrate_in(checked: &Checked<'_>, surroundings: Surroundings<'_>) -> Migration {
+    let Surroundings { listing, published, .. } = surroundings;
+    let slug = published.and_then(|published| published.slug.as_deref());
+    let directory = slug.or(surroundings.directory);
     let Some(gaia) = dialect::by_id("gaia").filter(|_| checked.is_skill()) else {
         return unreadable(directory);
     };
     let source = &checked.skill;
-    let Carried { mut skill, notes, .. } = convert::carry(checked, gaia, directory);
+    let Carried { mut skill, mut notes, .. } = convert::carry(checked, gaia, directory);
+    let known_version = published.and_then(published_version);
+    // The registry's version replaces one that the source lacks or misspells.
+    notes.retain(|(what, _)| *what != "version" || known_version.is_none());
     let mut review: Vec<ReviewItem> =
         notes.into_iter().map(|(what, why)| ReviewItem { what: what.to_owned(), why }).collect();
+    problems(checked, &mut review);
+    if let Some(version) = known_version {
+        use_version(source, version, &mut skill, &mut review);
+    }
+    if let Some(name) = surroundings.name {
+        rename(name, &mut skill, &mut review);
+    }
     let renamed = renamed(listing, source);
     let tools = tools::tools(source, listing, &renamed, &mut review);
     skill.tools.retain(|tool| tool.kind == ToolKind::Python);
@@ -63,7 +104,7 @@ pub fn migrate(checked: &Checked<'_>, listing: &[String], directory: Option<&str
         permissions::permissions(checked, std::mem::take(&mut skill.permissions), &mut review);
     requirements(source, &mut skill, &mut review);
     reset_tier(source, &mut skill, &mut review);
-    left_to_decide(source, &skill, &mut review);
+    left_to_decide(source, &skill, published, &mut review);
     keep_invocation(source, &mut skill);
     let name = skill.name_text().unwrap_or("skill").to_owned();
     let lines = convert::take_lines(checked, &mut skill, gaia);
@@ -109,6 +150,74 @@ fn renamed(listing: &[String], source: &Skill) -> Vec<(String, String)> {
         vec![("tools.py".to_owned(), "openclaw_tools.py".to_owned())]
     } else {
         Vec::new()
+    }
+}
+
+/// The version that the registry published, in the form that GAIA requires.
+fn published_version(published: &PublishedSkill) -> Option<String> {
+    let version = published.version.as_deref()?;
+    if (formats::VERSION.check)(version).is_ok() {
+        return Some(version.to_owned());
+    }
+    formats::normal_version(version)
+}
+
+fn use_version(source: &Skill, version: String, skill: &mut Skill, review: &mut Vec<ReviewItem>) {
+    let own = source.version.as_ref().map(|own| own.as_str()).filter(|own| *own != version);
+    if let Some(own) = own {
+        item(
+            review,
+            "version",
+            format!(
+                "the file says `{}`, `_meta.json` `{version}`: the published one is used",
+                shorten(own, 40)
+            ),
+        );
+    }
+    skill.version = Some(Spanned::new(version, Span::default()));
+}
+
+fn rename(name: &str, skill: &mut Skill, review: &mut Vec<ReviewItem>) {
+    let own = skill.name_text().unwrap_or_default();
+    if own == name {
+        return;
+    }
+    item(
+        review,
+        "name",
+        format!(
+            "another skill of the same source is called `{}`: this one is called `{name}`",
+            shorten(own, 80)
+        ),
+    );
+    skill.name = Some(Spanned::new(name.to_owned(), Span::default()));
+}
+
+/// Lists what is wrong with the source. Fields that could not be read are missing from the result.
+fn problems(checked: &Checked<'_>, review: &mut Vec<ReviewItem>) {
+    /// The most findings that are listed: a broken file can have thousands.
+    const MOST: usize = 20;
+    if checked.document.front_matter == FrontMatter::Absent {
+        item(review, "front matter", "the source has none: it is migrated as instructions");
+    }
+    let text = checked.document.text;
+    let lines = LineIndex::new(text);
+    // The migration has its own words for these, or resolves them.
+    let resolved = [&rules::MISSING_FRONT_MATTER, &rules::UNUSABLE_HANDLER, &rules::DUPLICATE_TOOL];
+    let mut errors = checked
+        .diagnostics
+        .iter()
+        .filter(|found| found.severity == Severity::Error && !resolved.contains(&found.rule));
+    for found in errors.by_ref().take(MOST) {
+        let what = match &found.file {
+            Some(file) => shorten(file, 80),
+            None => format!("line {}", lines.position(text, found.span.start as usize).line),
+        };
+        item(review, what, format!("{} ({})", found.message, found.rule.name));
+    }
+    let more = errors.count();
+    if more > 0 {
+        item(review, "SKILL.md", format!("{more} more errors"));
     }
 }
 
@@ -167,7 +276,12 @@ fn reset_tier(source: &Skill, skill: &mut Skill, review: &mut Vec<ReviewItem>) {
 }
 
 /// Reports what the target has no field for, and required fields that are missing.
-fn left_to_decide(source: &Skill, skill: &Skill, review: &mut Vec<ReviewItem>) {
+fn left_to_decide(
+    source: &Skill,
+    skill: &Skill,
+    published: Option<&PublishedSkill>,
+    review: &mut Vec<ReviewItem>,
+) {
     let wanted = &source.requirements;
     let words = |texts: &[Spanned<String>]| {
         listed(&texts.iter().map(|text| text.as_str()).collect::<Vec<_>>())
@@ -253,11 +367,17 @@ fn left_to_decide(source: &Skill, skill: &Skill, review: &mut Vec<ReviewItem>) {
             .map(|(key, _)| key)
             .collect();
     if !missing.is_empty() {
+        // Whoever published a skill need not be its author, so the owner is a hint and not a value.
+        let owner = published.and_then(|published| published.owner.as_deref());
+        let owner =
+            owner.filter(|_| missing.contains(&"author")).map_or_else(String::new, |owner| {
+                format!("; it was published by `{}`", shorten(owner, 60))
+            });
         item(
             review,
             "identity",
             format!(
-                "GAIA requires {}, which the source does not have ({})",
+                "GAIA requires {}, which the source does not have ({}){owner}",
                 listed(&missing),
                 GAIA.at("2.2")
             ),

@@ -1,6 +1,7 @@
 //! Permission strings: `domain:level` or `domain:level:scope` (GAIA §3).
 
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 
 use crate::text::{alternatives, closest};
@@ -85,6 +86,8 @@ pub struct PermissionError {
     pub message: String,
     /// What was probably meant.
     pub suggestion: Option<String>,
+    /// The bytes of the trimmed text that are wrong.
+    pub at: Range<usize>,
 }
 
 impl fmt::Display for PermissionError {
@@ -126,8 +129,9 @@ impl FromStr for Permission {
 
     fn from_str(text: &str) -> Result<Self, PermissionError> {
         let text = text.trim();
-        let error =
-            |message: String, suggestion: Option<String>| PermissionError { message, suggestion };
+        let error = |message: String, suggestion: Option<String>, at: Range<usize>| {
+            PermissionError { message, suggestion, at }
+        };
         let mut parts = text.splitn(3, ':');
         let domain_word = parts.next().unwrap_or_default();
         let domain_words: Vec<&str> = DOMAINS.iter().map(|(_, word, _)| *word).collect();
@@ -139,7 +143,8 @@ impl FromStr for Permission {
                     .find(|(level, _)| *level == rest.trim_start_matches(['.', '-', '_', '/', ' ']))
                     .map(|(level, _)| format!("{word}:{level}"))
             });
-            return Err(error(format!("`{text}` is not of the form `domain:level`"), suggestion));
+            let message = format!("`{text}` is not of the form `domain:level`");
+            return Err(error(message, suggestion, 0..text.len()));
         };
         let Some((domain, word, levels)) = DOMAINS.iter().find(|(_, word, _)| *word == domain_word)
         else {
@@ -151,8 +156,10 @@ impl FromStr for Permission {
                     alternatives(&domain_words)
                 ),
                 suggestion,
+                0..domain_word.len(),
             ));
         };
+        let level_start = domain_word.len() + 1;
         let level_words: Vec<&str> = levels.iter().map(|(word, _)| *word).collect();
         let Some((_, level)) = levels.iter().find(|(word, _)| *word == level_word) else {
             let suggestion = closest(level_word, level_words.iter().copied()).map(|level| {
@@ -167,6 +174,7 @@ impl FromStr for Permission {
                     alternatives(&expected)
                 ),
                 suggestion,
+                level_start..level_start + level_word.len(),
             ));
         };
         let scope = parts.next().map(str::to_owned);
@@ -175,12 +183,14 @@ impl FromStr for Permission {
                 return Err(error(
                     format!("`{text}` ends with an empty scope"),
                     Some(format!("{word}:{level_word}")),
+                    level_start + level_word.len()..text.len(),
                 ));
             }
             Some(_) if *level == Level::None => {
                 return Err(error(
                     format!("`{word}:none` grants nothing and takes no scope"),
                     Some(format!("{word}:none")),
+                    level_start + level_word.len()..text.len(),
                 ));
             }
             _ => {}

@@ -119,8 +119,11 @@ impl Shape {
 pub struct TextFormat {
     /// Description in messages.
     pub title: &'static str,
-    /// A regular expression of JSON Schema.
+    /// A regular expression of JSON Schema, in the subset that every validator knows: no classes of Unicode and nothing that
+    /// looks ahead.
     pub pattern: &'static str,
+    /// The most characters; `usize::MAX` if there is no limit.
+    pub most: usize,
     /// JSON types that unquoted values in this format may have, such as the name `2048`.
     pub plain: &'static [&'static str],
     /// Checks a text and describes the problem.
@@ -628,10 +631,18 @@ fn shape_schema(shape: &Shape) -> Value {
             // A pattern only applies to strings, so plain values need no exception.
             let mut kinds = vec!["string"];
             kinds.extend(format.plain);
-            match kinds.as_slice() {
+            let mut schema = match kinds.as_slice() {
                 [kind] => json!({ "type": kind, "pattern": format.pattern }),
                 kinds => json!({ "type": kinds, "pattern": format.pattern }),
+            };
+            if format.most != usize::MAX {
+                schema["maxLength"] = json!(format.most);
             }
+            // In Python, `$` also matches before a final line break.
+            if format.pattern.ends_with('$') && (format.check)("1\n").is_err() {
+                schema["not"] = json!({ "type": "string", "pattern": "\\n$" });
+            }
+            schema
         }
         // The booleans of YAML 1.1 are accepted, with a warning (R39).
         Shape::Boolean => {

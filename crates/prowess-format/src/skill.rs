@@ -166,6 +166,10 @@ pub enum ToolKind {
     Python,
     /// A handler of the older OpenClaw shape.
     Handler,
+    /// A script among the skill's files. No dialect declares these: whoever runs one makes the tool.
+    Script,
+    /// A command line of the user's, run as the skill would. Made by whoever runs it, like a script.
+    CommandLine,
 }
 
 impl ToolKind {
@@ -175,6 +179,8 @@ impl ToolKind {
             ToolKind::Command => "command",
             ToolKind::Python => "python",
             ToolKind::Handler => "handler",
+            ToolKind::Script => "script",
+            ToolKind::CommandLine => "command_line",
         }
     }
 }
@@ -194,7 +200,7 @@ pub struct Tool {
     pub parameters_declared: bool,
     /// The command template.
     pub command: Option<Spanned<String>>,
-    /// The handler's path.
+    /// The path of a handler or a script, or the program of a command line.
     pub handler: OptionalText,
     /// The declared return value.
     pub returns: Option<Value>,

@@ -1,5 +1,7 @@
 //! Text utilities: shortening, similarity, names, visible forms.
 
+use unicode_normalization::UnicodeNormalization as _;
+
 /// The first `most` characters of a one-line rendering of `text`, with an ellipsis if it was
 /// truncated.
 pub fn shorten(text: &str, most: usize) -> String {
@@ -123,6 +125,11 @@ pub fn normalize_name(text: &str) -> String {
     if name.is_empty() { "skill".to_owned() } else { name.to_owned() }
 }
 
+/// A form of a name that is equal for names that look alike: compatibility characters composed (NFKC), in lower case.
+pub fn comparable_name(name: &str) -> String {
+    name.nfkc().flat_map(char::to_lowercase).collect()
+}
+
 /// The slug of a name that may contain underscores and dots: like [`normalize_name`], but
 /// separators become hyphens (OC-8).
 pub fn slug(text: &str) -> String {
@@ -161,6 +168,15 @@ pub fn alternatives(words: &[&str]) -> String {
             "{} or `{last}`",
             init.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
         ),
+    }
+}
+
+/// A list in words without quotes: `a, b and c`.
+pub fn enumeration(words: &[&str]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [init @ .., last] => format!("{} and {last}", init.join(", ")),
     }
 }
 

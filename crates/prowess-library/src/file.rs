@@ -4,13 +4,15 @@ use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use prowess_core::{Problem, ProblemKind, system_reason};
 use prowess_engine::SPELLINGS;
 use prowess_files::atomic::folder_of;
 use prowess_format::document::{Form, MAX_FILE_BYTES};
 use prowess_format::form_of;
+
+use crate::fetch::TemporaryFolder;
 
 /// A directory that is one tool pack (TP-1).
 pub const TOOL_PACK: &str = "toolpack.json";
@@ -36,6 +38,8 @@ pub struct SkillFile {
     pub bytes: Vec<u8>,
     /// The skill's directory; `None` for a text, or a file with a name of its own.
     pub directory: Option<PathBuf>,
+    /// The temporary folder around a skill that was fetched, which goes away with the last copy of this.
+    pub temporary: Option<Arc<TemporaryFolder>>,
 }
 
 impl SkillFile {
@@ -73,6 +77,7 @@ impl SkillFile {
             file_name,
             bytes,
             directory,
+            temporary: None,
         })
     }
 
@@ -141,6 +146,11 @@ fn no_skill(directory: &Path) -> Problem {
         }
         None => problem.advice("name a directory with a SKILL.md, or the file itself"),
     }
+}
+
+/// Whether a file is an archive, by its first bytes.
+pub fn is_archive(bytes: &[u8]) -> bool {
+    bytes.starts_with(&[0x1f, 0x8b]) || bytes.starts_with(b"PK\x03\x04")
 }
 
 /// Whether a file name is the main file of a skill's directory.

@@ -11,7 +11,7 @@ use prowess_engine::{LoadedSkill, SkillResolver, World, check_skill};
 use prowess_format::diagnostic::{Diagnostic, Severity};
 use prowess_format::dialect::Dialect;
 use prowess_format::document::Form;
-use prowess_policy::Trust;
+use prowess_policy::{Origin, Tier, Trust};
 use prowess_store::lock::LockFile;
 use prowess_store::places::Places;
 use prowess_trust::TrustStore;
@@ -19,7 +19,7 @@ use prowess_trust::TrustStore;
 use crate::cache::{SkillCache, Stamp};
 use crate::file::{SkillFile, path_problem};
 use crate::models::ModelCache;
-use crate::packages::PackageManager;
+use crate::packages::{self, PackageManager};
 
 /// Variables that move folders of agents and of other systems.
 const AGENT_VARIABLES: [&str; 6] = [
@@ -42,6 +42,8 @@ pub struct Library {
     skills: Mutex<SkillCache>,
     pub(crate) locks: Mutex<HashMap<PathBuf, (Stamp, Arc<LockFile>)>>,
     pub(crate) keys: Mutex<Option<(Stamp, Arc<TrustStore>)>>,
+    /// The tiers of skills that were fetched and not installed, by their temporary folders.
+    pub(crate) fetched: Mutex<HashMap<PathBuf, Tier>>,
     pub(crate) counts: Counts,
     pub(crate) clock: fn() -> SystemTime,
 }
@@ -73,9 +75,12 @@ impl Library {
         };
         let variables: BTreeMap<String, PathBuf> =
             AGENT_VARIABLES.iter().filter_map(variable).collect();
-        let is_project = world.working_directory != world.home;
+        let repository = Some(world.working_directory.as_path());
+        let repository = repository.filter(|folder| *folder != world.home);
+        // Outside of a repository, a lock file marks the root of a project.
+        let project = repository.or_else(|| packages::project_around(&world.current, &world.home));
         let places = Places {
-            project: is_project.then(|| world.working_directory.clone()),
+            project: project.map(Path::to_owned),
             home: world.home.clone(),
             current: world.current.clone(),
             data: world.state.data.clone(),
@@ -91,6 +96,7 @@ impl Library {
             skills: Mutex::default(),
             locks: Mutex::default(),
             keys: Mutex::default(),
+            fetched: Mutex::default(),
             counts: Counts::default(),
             clock: SystemTime::now,
         }
@@ -185,7 +191,11 @@ impl Library {
             return Err(Problem::new("invalid-skill", ProblemKind::InvalidInput, message)
                 .remedy(Remedy::Fix(file.shown.clone())));
         }
-        let (tier, origin) = self.trust(&file.bytes, &file.file_name, place.as_ref())?;
+        let fetched = directory.as_deref().and_then(|directory| self.fetched_tier(directory));
+        let (tier, origin) = match fetched {
+            Some(tier) => (tier, Origin::Downloaded),
+            None => self.trust(&file.bytes, &file.file_name, place.as_ref())?,
+        };
         let trust = Trust::of(&skill, tier, None, origin);
         let fallback = directory.as_deref().unwrap_or(&file.path);
         let fallback = fallback.file_stem().unwrap_or_default().to_string_lossy();

@@ -4,20 +4,21 @@
 //! folder, which may be somebody else's; `./name` always is the path. The order is: the project's store as far as the user
 //! has agreed to it byte for byte, the user's store, the path, the rest of the project's store.
 
-use std::io;
+use std::fs::{File, Metadata};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use prowess_core::{Problem, ProblemKind, Remedy};
 use prowess_engine::check_skill;
-use prowess_files::atomic::folder_of;
 use prowess_resolve::Range;
 use prowess_store::lock::LockEntry;
 use prowess_store::places::Scope;
 use prowess_store::reference::NamedReference;
 use prowess_store::source::Pinned;
 
-use crate::file::{SkillFile, main_file, path_problem, shown};
+use crate::file::{SkillFile, is_archive, is_main_name, main_file, path_problem, shown};
 use crate::library::Library;
+use crate::packages::is_bare_repository;
 
 /// A skill that a reference leads to.
 #[derive(Debug)]
@@ -46,6 +47,30 @@ pub enum Other {
     },
 }
 
+/// What a path to a file may mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FileMeaning {
+    /// A skill of one file.
+    Skill,
+    /// The same, or a file of the skill around it.
+    SkillOrScript,
+}
+
+/// How many folders a script may lie below its skill.
+const MAX_DEPTH: usize = 16;
+
+/// Where a reference leads.
+#[derive(Debug)]
+pub enum Found {
+    /// To a skill on this machine.
+    Here(Box<Located>),
+    /// Perhaps to one that has to be fetched or unpacked first.
+    Elsewhere {
+        /// Why there is no such skill on this machine; `None` if the reference can't mean one.
+        here: Option<Problem>,
+    },
+}
+
 /// An installed skill that fits a reference.
 struct Candidate {
     scope: Scope,
@@ -56,11 +81,65 @@ struct Candidate {
 }
 
 impl Library {
+    /// Finds the skill that a reference means, if it is on this machine. Archives, repositories, and everything that is
+    /// neither a path nor installed may be [fetched](Library::fetch).
+    pub fn find(&self, reference: &Path) -> Result<Found, Problem> {
+        self.find_as(reference, FileMeaning::Skill)
+    }
+
+    /// Finds the skill that a reference means like [`Self::find`]. It may end with the path of a file of the skill, as in
+    /// [`Self::locate_with_scripts`].
+    pub fn find_with_scripts(&self, reference: &Path) -> Result<Found, Problem> {
+        self.find_as(reference, FileMeaning::SkillOrScript)
+    }
+
+    fn find_as(&self, reference: &Path, meaning: FileMeaning) -> Result<Found, Problem> {
+        if reference.to_str().is_some_and(is_address) {
+            return Ok(Found::Elsewhere { here: None });
+        }
+        let problem = match self.locate_as(reference, meaning) {
+            Ok(located) if located.installed.is_none() && is_archive(&located.file.bytes) => {
+                return Ok(Found::Elsewhere { here: None });
+            }
+            Ok(located) => return Ok(Found::Here(Box::new(located))),
+            Err(problem) => problem,
+        };
+        let metadata = std::fs::metadata(reference);
+        let may_be_elsewhere = match &metadata {
+            Ok(data) => data.is_dir() && is_repository(reference),
+            Err(error) => match error.kind() {
+                // In a folder that is there, a name that is not is a typing error and no repository.
+                io::ErrorKind::NotFound => !is_below_a_folder(reference),
+                _ => false,
+            },
+        };
+        if may_be_elsewhere && problem.kind == ProblemKind::NotFound {
+            return Ok(Found::Elsewhere { here: Some(problem) });
+        }
+        Err(problem)
+    }
+
+    /// The installed skill that wins over a path of the same name, if there is one.
+    pub fn installed_at(&self, path: &Path) -> Option<Located> {
+        path.to_str()?.parse::<NamedReference>().ok().filter(|named| named.namespace.is_none())?;
+        self.locate(path).ok().filter(|located| located.installed.is_some())
+    }
+
     /// Finds the skill that a reference means, and reads its main file.
     pub fn locate(&self, reference: &Path) -> Result<Located, Problem> {
+        self.locate_as(reference, FileMeaning::Skill)
+    }
+
+    /// Finds the skill that a reference means, which may end with the path of a file of the skill: `name/scripts/x.py`.
+    /// The path is given as the tool.
+    pub fn locate_with_scripts(&self, reference: &Path) -> Result<Located, Problem> {
+        self.locate_as(reference, FileMeaning::SkillOrScript)
+    }
+
+    fn locate_as(&self, reference: &Path, meaning: FileMeaning) -> Result<Located, Problem> {
         let mut installed = Vec::new();
         let mut refused = None;
-        for (named, tool) in names_in(reference) {
+        for (named, tool) in names_in(reference, meaning) {
             for scope in [Scope::Project, Scope::User] {
                 match self.candidate(scope, &named, tool.as_deref()) {
                     Ok(found) => installed.extend(found),
@@ -71,8 +150,16 @@ impl Library {
             }
         }
         let metadata = std::fs::metadata(reference);
+        let script = match meaning {
+            FileMeaning::Skill => None,
+            FileMeaning::SkillOrScript => script_in(reference, metadata.as_ref().ok()),
+        };
         let is_skill = match &metadata {
-            Ok(data) => !data.is_dir() || main_file(reference).is_ok_and(|file| file.is_some()),
+            Ok(data) => {
+                !data.is_dir()
+                    || script.is_some()
+                    || main_file(reference).is_ok_and(|file| file.is_some())
+            }
             Err(_) => false,
         };
         if let Some(position) = self.own(&installed, is_skill) {
@@ -82,8 +169,12 @@ impl Library {
         }
         if is_skill {
             let others = installed.iter().map(Candidate::as_other).collect();
-            let file = SkillFile::at(reference)?;
-            return Ok(Located { file, tool: None, installed: None, others });
+            let (place, tool) = match script {
+                Some((folder, path)) => (folder, Some(path)),
+                None => (reference.to_owned(), None),
+            };
+            let file = SkillFile::at(&place)?;
+            return Ok(Located { file, tool, installed: None, others });
         }
         let whole = installed.iter().position(|candidate| candidate.tool.is_none());
         if let Some(position) = whole {
@@ -92,14 +183,18 @@ impl Library {
         }
         // A folder without a skill says which skills are below it.
         let Err(source) = metadata else { return SkillFile::at(reference).map(path_only) };
-        let (skill, tool) = (folder_of(reference), reference.file_name());
-        if let Some(tool) = tool
-            && !skill.as_os_str().is_empty()
-            && let Ok(file) = SkillFile::at(skill)
-        {
-            let others = installed.iter().map(Candidate::as_other).collect();
-            let tool = Some(tool.to_string_lossy().into_owned());
-            return Ok(Located { file, tool, installed: None, others });
+        let depth = match meaning {
+            FileMeaning::Skill => 1,
+            FileMeaning::SkillOrScript => MAX_DEPTH,
+        };
+        let folders = reference.ancestors().skip(1).take(depth);
+        for skill in folders.filter(|folder| !folder.as_os_str().is_empty()) {
+            let Ok(tool) = reference.strip_prefix(skill) else { break };
+            if let Ok(file) = SkillFile::at(skill) {
+                let others = installed.iter().map(Candidate::as_other).collect();
+                let tool = Some(tool.to_string_lossy().into_owned());
+                return Ok(Located { file, tool, installed: None, others });
+            }
         }
         if !installed.is_empty() {
             let chosen = installed.remove(0);
@@ -181,18 +276,87 @@ fn located(
     Ok(Located { file, tool: chosen.tool, installed: Some(chosen.scope), others })
 }
 
+/// Whether something that is there has to be fetched or unpacked before it can be read: an archive, or a repository
+/// without a working folder.
+pub fn needs_fetch(path: &Path, is_folder: bool) -> bool {
+    if is_folder {
+        return is_bare_repository(path);
+    }
+    let mut start = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(4).read_to_end(&mut start));
+    read.is_ok() && is_archive(&start)
+}
+
+/// Whether a reference is an address and can't be a path.
+fn is_address(text: &str) -> bool {
+    text.contains("://") || text.starts_with("github:") || text.starts_with("git+")
+}
+
+fn is_repository(folder: &Path) -> bool {
+    is_bare_repository(folder) || folder.join(".git").exists()
+}
+
+/// Whether the first part of a path is a folder here, or the path starts with `./`, `../`, `~` or `/`. A repository may be
+/// followed by `#revision`.
+fn is_below_a_folder(reference: &Path) -> bool {
+    let text = reference.to_string_lossy();
+    if let Some((path, _)) = text.split_once('#')
+        && is_repository(Path::new(path))
+    {
+        return false;
+    }
+    if text.starts_with(['.', '/', '~']) {
+        return !text.starts_with("~/");
+    }
+    match text.split_once('/') {
+        Some((first, _)) => Path::new(first).is_dir(),
+        None => false,
+    }
+}
+
 fn path_only(file: SkillFile) -> Located {
     Located { file, tool: None, installed: None, others: Vec::new() }
 }
 
-/// How a reference can be read as a name: all of it, or all but a tool after the last slash.
-fn names_in(reference: &Path) -> Vec<(NamedReference, Option<String>)> {
+/// How a reference can be read as a name: all of it, or all but a tool after the last slash, or all but the path of a
+/// script after an earlier one.
+fn names_in(reference: &Path, meaning: FileMeaning) -> Vec<(NamedReference, Option<String>)> {
     let Some(text) = reference.to_str() else { return Vec::new() };
     let whole = text.parse().ok().map(|named| (named, None));
-    let split = text.rsplit_once('/').filter(|(_, tool)| !tool.is_empty());
-    let with_tool =
-        split.and_then(|(skill, tool)| Some((skill.parse().ok()?, Some(tool.to_owned()))));
+    let splits = match meaning {
+        FileMeaning::Skill => 1,
+        FileMeaning::SkillOrScript => MAX_DEPTH,
+    };
+    let slashes = text.rmatch_indices('/').take(splits).map(|(at, _)| text.split_at(at));
+    let with_tool = slashes.filter_map(|(skill, tool)| {
+        let tool = tool.strip_prefix('/').filter(|tool| !tool.is_empty())?;
+        Some((skill.parse().ok()?, Some(tool.to_owned())))
+    });
     whole.into_iter().chain(with_tool).collect()
+}
+
+/// The skill around a file that is not a skill itself, and the path of the file in it. Of folders only `scripts` counts:
+/// others may contain skills.
+fn script_in(reference: &Path, metadata: Option<&Metadata>) -> Option<(PathBuf, String)> {
+    let name = reference.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let is_meant = if metadata?.is_dir() {
+        name == "scripts"
+    } else {
+        let extension = Path::new(name).extension().and_then(|it| it.to_str());
+        let is_text = matches!(extension, Some("md" | "json" | "yaml" | "yml"));
+        !is_text && !is_main_name(name)
+    };
+    if !is_meant {
+        return None;
+    }
+    let whole = std::path::absolute(reference).ok()?;
+    let folder = whole
+        .ancestors()
+        .skip(1)
+        .take(MAX_DEPTH)
+        .find(|folder| main_file(folder).is_ok_and(|file| file.is_some()))?;
+    let path = whole.strip_prefix(folder).ok()?.to_str()?.to_owned();
+    Some((folder.to_owned(), path))
 }
 
 fn require_version(named: &NamedReference, entry: &LockEntry) -> Result<(), Problem> {
@@ -210,8 +374,11 @@ fn require_version(named: &NamedReference, entry: &LockEntry) -> Result<(), Prob
         .remedy(Remedy::Install(named.to_string())))
 }
 
-/// Whether a skill has a tool of a name.
+/// Whether a skill has a tool of a name, or a file at a path.
 fn has_tool(directory: &Path, tool: &str) -> bool {
+    if tool.contains('/') && directory.join(tool).is_file() {
+        return true;
+    }
     SkillFile::at(directory).is_ok_and(|file| {
         let (skill, _) = check_skill(&file.bytes, file.form, None, Some(directory));
         skill.tool(tool).is_some()

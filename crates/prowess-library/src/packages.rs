@@ -11,12 +11,16 @@
 
 mod agent_skills;
 mod change;
+mod held;
 mod import;
 mod inventory;
+mod lock_conflict;
 mod outdated;
 mod placement;
 mod removal;
+mod scope;
 mod verification;
+mod visibility;
 
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -27,7 +31,7 @@ use prowess_store::install::read_lock;
 use prowess_store::lock::LockFile;
 use prowess_store::places::{Places, Scope};
 use prowess_store::project_root::ProjectRoot;
-use prowess_store::reference::{PathKind, Reference, SlashMeaning};
+use prowess_store::reference::{GitReference, PathKind, Reference, ReferenceError, SlashMeaning};
 use prowess_store::source::{Catalogue, Source};
 use prowess_store::store::{ChangePhase, LOCK_FILE, ProjectStore, Store};
 use prowess_trust::{Timestamp, TrustStore, load_trust_store};
@@ -37,12 +41,16 @@ pub use change::{
     ChangeGoal, ChangeNote, ChangeReport, ChangeRequest, Decision, InstalledChange, PreparedChange,
     SkillFailure,
 };
+pub use held::{HeldSignature, HeldSkill, SignerStanding};
 pub use import::{ImportedFile, ImportedSkills, SkippedImport};
-pub use inventory::{Inventory, MissingSkill, SkillState, agent_by_id};
+pub use inventory::{Inventory, MissingSkill, SkillState, agent_by_id, client_by_id};
+pub use lock_conflict::{ResolvedLock, SidePreference, unchosen_side};
 pub use outdated::{OutdatedReport, OutdatedSkill};
 pub use placement::{AgentTargets, PlacementReport};
 pub use removal::{PreparedRemoval, RemovalReason, RemovalReport, RemovedSkill};
+pub use scope::{ScopeChoice, ScopeReason};
 pub use verification::{Revocations, VerifyReport};
+pub use visibility::{OfferedSkills, SEVERAL_SKILLS};
 
 /// The folder of a project in which its own skills and its lock file are.
 pub(crate) const PROJECT_FOLDER: &str = ".prowess";
@@ -50,6 +58,8 @@ pub(crate) const PROJECT_FOLDER: &str = ".prowess";
 pub(crate) const TRUST_FILE: &str = "trust.json";
 /// The folder with the user's own keys, in the user's data folder.
 const KEY_FOLDER: &str = "keys";
+
+pub(crate) use scope::project_around;
 
 /// Where skills come from.
 #[derive(Clone, Copy)]
@@ -148,15 +158,72 @@ impl PackageManager {
             Ok(_) => PathKind::Folder,
             Err(_) => PathKind::Nothing,
         };
+        if let Some(repository) = self.local_repository(text) {
+            return Ok(Reference::Git(repository));
+        }
         Reference::parse(text, slash, kind).map_err(|error| {
-            Problem::new("invalid-reference", ProblemKind::InvalidInput, error.to_string())
+            let problem =
+                Problem::new("invalid-reference", ProblemKind::InvalidInput, error.to_string());
+            match &error {
+                ReferenceError::Ambiguous { text, other } => Problem {
+                    code: "ambiguous-reference",
+                    ..problem.advice(format!(
+                        "write `./{text}` for the one here, or `{}` for the other",
+                        other.spelling()
+                    ))
+                },
+                _ => problem,
+            }
         })
+    }
+
+    /// A repository on this machine, named by its path: a bare one, or any with `#revision:folder` after it. The skills of
+    /// a working folder are its files, so without a revision that is an ordinary path.
+    fn local_repository(&self, text: &str) -> Option<GitReference> {
+        if text.contains("://") {
+            return None;
+        }
+        let whole = self.expanded(text);
+        let (path, fragment) = match text.split_once('#') {
+            Some((path, fragment)) if !whole.exists() => (path, Some(fragment)),
+            _ => (text, None),
+        };
+        let folder = self.expanded(path);
+        let is_meant = if fragment.is_some() {
+            is_bare_repository(&folder) || folder.join(".git").exists()
+        } else {
+            is_bare_repository(&folder)
+        };
+        if path.is_empty() || !is_meant {
+            return None;
+        }
+        let url = folder.canonicalize().ok()?.into_os_string().into_string().ok()?;
+        match Reference::repository(url, fragment) {
+            Ok(Reference::Git(repository)) => Some(repository),
+            _ => None,
+        }
+    }
+
+    /// A path as the user wrote it, relative to the current folder.
+    fn expanded(&self, text: &str) -> PathBuf {
+        match text.strip_prefix("~/") {
+            Some(rest) => self.places.home.join(rest),
+            None => self.places.current.join(text),
+        }
     }
 
     /// The current time by the package manager's clock.
     pub(crate) fn now(&self) -> Timestamp {
         timestamp((self.clock)())
     }
+}
+
+/// Whether a folder is a git repository without a working folder.
+pub(crate) fn is_bare_repository(folder: &Path) -> bool {
+    folder.join("HEAD").is_file()
+        && folder.join("objects").is_dir()
+        && folder.join("refs").is_dir()
+        && !folder.join("SKILL.md").exists()
 }
 
 /// The folder of a store. Outside of a project the current folder counts as one.

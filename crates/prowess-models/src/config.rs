@@ -13,8 +13,6 @@ use prowess_settings::parse_config;
 pub(crate) struct Config {
     pub(crate) model: Option<String>,
     pub(crate) providers: BTreeMap<String, ProviderConfig>,
-    /// Warnings about unknown settings.
-    pub(crate) notes: Vec<String>,
 }
 
 /// The settings of a provider in the file.
@@ -33,7 +31,7 @@ pub(crate) struct ProviderConfig {
 /// Maximum timeout in seconds: a day.
 const LONGEST: i64 = 86_400;
 
-/// Parses the text of the file; the error is a phrase. Tables that are not about models are ignored.
+/// Parses the text of the file; the error is a phrase. Settings that are not about models are ignored.
 pub(crate) fn read(text: &str) -> Result<Config, String> {
     let table = parse_config(text)?;
     let mut config = Config::default();
@@ -49,17 +47,13 @@ pub(crate) fn read(text: &str) -> Result<Config, String> {
             return Err(format!("`{place}`: the name of a provider can't contain `/`"));
         }
         let fields = fields.as_table().ok_or_else(|| format!("`{place}` must be a table"))?;
-        let provider = provider(&place, fields, &mut config.notes)?;
+        let provider = provider(&place, fields)?;
         config.providers.insert(name.clone(), provider);
     }
     Ok(config)
 }
 
-fn provider(
-    place: &str,
-    fields: &Table,
-    notes: &mut Vec<String>,
-) -> Result<ProviderConfig, String> {
+fn provider(place: &str, fields: &Table) -> Result<ProviderConfig, String> {
     let mut provider = ProviderConfig::default();
     for (name, value) in fields {
         let place = format!("{place}.{name}");
@@ -99,7 +93,7 @@ fn provider(
                     }
                 }
             }
-            _ => notes.push(format!("`{place}` in config.toml is unknown and ignored")),
+            _ => return Err(format!("`{place}` is not a setting")),
         }
     }
     if provider.key_env.is_some() && provider.key_file.is_some() {

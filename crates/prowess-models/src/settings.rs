@@ -18,8 +18,6 @@ pub struct ModelSettings {
     pub model: Option<(String, SettingOrigin)>,
     /// All providers, built-in ones first.
     pub providers: Vec<Provider>,
-    /// Warnings about unknown settings.
-    pub notes: Vec<String>,
     /// Environment variables that are set and make a provider usable.
     hinted: Vec<&'static str>,
     config_path: PathBuf,
@@ -77,13 +75,7 @@ impl ModelSettings {
         let hinted = BUILT_IN.iter().filter(|known| {
             known.key_variable.is_some_and(|name| variable(variables, name).is_some())
         });
-        Ok(Self {
-            model,
-            providers,
-            notes: config.notes,
-            hinted: hinted.map(|known| known.name).collect(),
-            config_path,
-        })
+        Ok(Self { model, providers, hinted: hinted.map(|known| known.name).collect(), config_path })
     }
 
     /// Chooses a model.

@@ -28,6 +28,7 @@
 //! ```
 
 pub mod content;
+mod covered;
 pub mod digest;
 pub mod limits;
 pub mod name;

@@ -1,5 +1,6 @@
 //! The files of a skill: read from a folder without following links, checked and bounded.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Read};
@@ -8,8 +9,10 @@ use std::path::Path;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use prowess_files::folder::{EntryKind, Folder, FolderEntry};
+use prowess_format::ReadOptions;
 
 use crate::content::{FileRole, MANIFEST, SIDECAR, role_of, role_of_folder, stays_executable};
+use crate::covered::{CoveredFiles, MOST_SIGNATURE_BYTES};
 use crate::digest::{FileHasher, FileHashes, Sha256Digest};
 use crate::limits::{PackageLimits, size};
 use crate::path::{PackagePath, PackagePathError, fold};
@@ -56,7 +59,8 @@ impl fmt::Debug for TreeFile {
 pub struct ReadTree {
     /// The content.
     pub tree: Tree,
-    /// The paths that were omitted: litter, and matches of `.skillignore`.
+    /// The paths that were omitted: litter, archives of the skill itself, and matches of
+    /// `.skillignore`.
     pub left_out: Vec<String>,
     /// Hidden files, links and special files that were omitted from a foreign folder. In an
     /// author's folder they are an error.
@@ -151,9 +155,15 @@ impl Tree {
         let mut guard = TreeChecker::new(limits);
         let mut tree = Self::default();
         let mut hidden = Vec::new();
+        let files: Vec<(PackagePath, TreeFile)> = files.into_iter().collect();
+        let mut covered = CoveredFiles::default();
+        for (path, file) in &files {
+            covered.add(path.as_str(), &file.bytes);
+        }
         for (path, mut file) in files {
             match role_of(&path) {
                 FileRole::Content => {}
+                _ if covered.contains(path.as_str()) => {}
                 FileRole::Sidecar | FileRole::Litter => continue,
                 FileRole::Hidden => {
                     hidden.push(path.as_str().to_owned());
@@ -193,12 +203,13 @@ impl Tree {
         let reading = reading(&ignored);
         let mut walk = Walk {
             reading,
+            covered: covered_in(&opened)?,
             guard: TreeChecker::new(limits),
             left_out: Vec::new(),
             hidden: Vec::new(),
         };
         let mut tree = Self::default();
-        walk.folder(&opened, "", 0, &mut |path, file, executable, most| {
+        walk.folder(&opened, "", 0, None, &mut |path, file, executable, most| {
             let mut bytes = Vec::new();
             file.take(most + 1).read_to_end(&mut bytes)?;
             let length = bytes.len() as u64;
@@ -214,6 +225,10 @@ impl Tree {
             }
         };
         tree.require_manifest()?;
+        for path in tree.own_archives(&walk.covered) {
+            tree.files.remove(&path);
+            walk.left_out.push(path.as_str().to_owned());
+        }
         Ok(ReadTree { tree, left_out: walk.left_out, withheld })
     }
 
@@ -248,6 +263,27 @@ impl Tree {
         Self { files: files.filter_map(|(path, file)| Some((path.below(folder)?, file))).collect() }
     }
 
+    /// Archives of this very skill, `NAME-VERSION.tar.gz`, which packing has left in its folder.
+    fn own_archives(&self, covered: &CoveredFiles) -> Vec<PackagePath> {
+        const ENDING: &str = ".tar.gz";
+        let archives = self.files.keys().filter(|path| path.file_name().ends_with(ENDING));
+        let archives: Vec<&PackagePath> = archives.collect();
+        if archives.is_empty() {
+            return Vec::new();
+        }
+        let mut text = Cow::default();
+        let checked = prowess_format::check_bytes(self.manifest(), &mut text, ReadOptions::DETECT);
+        let Some(name) = checked.skill.name_text() else { return Vec::new() };
+        let is_own = |path: &&PackagePath| {
+            let version = path
+                .file_name()
+                .strip_prefix(name)
+                .and_then(|rest| rest.strip_prefix('-')?.strip_suffix(ENDING));
+            version.is_some_and(is_version) && !covered.contains(path.as_str())
+        };
+        archives.into_iter().filter(is_own).cloned().collect()
+    }
+
     fn require_manifest(&self) -> Result<(), TreeError> {
         if self.get(MANIFEST).is_some() {
             return Ok(());
@@ -267,13 +303,14 @@ pub fn hash_installed(folder: &Path, limits: &PackageLimits) -> Result<FileHashe
 pub fn hash_folder(folder: &Folder, limits: &PackageLimits) -> Result<FileHashes, TreeError> {
     let mut walk = Walk {
         reading: Reading::Installed,
+        covered: CoveredFiles::default(),
         guard: TreeChecker::new(limits),
         left_out: Vec::new(),
         hidden: Vec::new(),
     };
     let mut hashes = FileHashes::new();
     let mut buffer = vec![0; 64 << 10];
-    walk.folder(folder, "", 0, &mut |path, file, _, most| {
+    walk.folder(folder, "", 0, None, &mut |path, file, _, most| {
         let mut content = FileHasher::default();
         let mut length = 0;
         let mut file = file.take(most + 1);
@@ -307,6 +344,8 @@ enum Reading<'a> {
 
 struct Walk<'a> {
     reading: Reading<'a>,
+    /// Files that are content because a signature lists them.
+    covered: CoveredFiles,
     guard: TreeChecker<'a>,
     left_out: Vec<String>,
     hidden: Vec<String>,
@@ -316,12 +355,24 @@ struct Walk<'a> {
 /// its length.
 type Visit<'v> = dyn FnMut(PackagePath, std::fs::File, bool, u64) -> io::Result<u64> + 'v;
 
+/// Why something is not content.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Exclusion {
+    /// Litter, or excluded by the author.
+    LeftOut,
+    /// Hidden, or not a file.
+    Hidden,
+}
+
 impl Walk<'_> {
+    /// Reads a folder. `around` says why the folder is not content, if it is only entered for files that a signature
+    /// covers.
     fn folder(
         &mut self,
         folder: &Folder,
         prefix: &str,
         depth: usize,
+        around: Option<Exclusion>,
         visit: &mut Visit<'_>,
     ) -> Result<(), TreeError> {
         let read = |path: &str, source| TreeError::Read { path: shown(path).to_owned(), source };
@@ -329,13 +380,23 @@ impl Walk<'_> {
             let lossy = String::from_utf8_lossy(&entry.name);
             let path =
                 if prefix.is_empty() { lossy.into_owned() } else { format!("{prefix}/{lossy}") };
-            if self.is_left_out(&path, entry.kind) {
-                self.left_out.push(path);
-                continue;
-            }
-            if self.withholds(&entry) {
-                self.hidden.push(path);
-                continue;
+            let exclusion = around.or_else(|| self.exclusion(&path, &entry));
+            let is_covered = match entry.kind {
+                EntryKind::File => self.covered.contains(&path),
+                EntryKind::Folder => self.covered.has_below(&path),
+                // A link is never followed, whoever has signed it.
+                EntryKind::Link | EntryKind::Other => false,
+            };
+            match exclusion {
+                Some(Exclusion::LeftOut) if !is_covered => {
+                    self.left_out.push(path);
+                    continue;
+                }
+                Some(Exclusion::Hidden) if !is_covered => {
+                    self.hidden.push(path);
+                    continue;
+                }
+                Some(_) | None => {}
             }
             match entry.kind {
                 EntryKind::Link => return Err(TreeError::Link { path }),
@@ -347,7 +408,7 @@ impl Walk<'_> {
                     }
                     let inner =
                         folder.folder_bytes(&entry.name).map_err(|source| read(&path, source))?;
-                    self.folder(&inner, &path, depth + 1, visit)?;
+                    self.folder(&inner, &path, depth + 1, exclusion, visit)?;
                     continue;
                 }
                 EntryKind::File => {}
@@ -359,7 +420,9 @@ impl Walk<'_> {
                 [prefix.as_bytes(), if prefix.is_empty() { b"" } else { b"/" }, &entry.name]
                     .concat();
             let checked = PackagePath::from_bytes(&whole)?;
-            if !matches!(self.reading, Reading::Installed) && role_of(&checked) == FileRole::Hidden
+            if !matches!(self.reading, Reading::Installed)
+                && role_of(&checked) == FileRole::Hidden
+                && !is_covered
             {
                 self.hidden.push(path);
                 continue;
@@ -380,7 +443,15 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Whether an entry is skipped without reading it.
+    /// Why an entry is skipped without reading it, unless a signature covers it.
+    fn exclusion(&self, path: &str, entry: &FolderEntry) -> Option<Exclusion> {
+        if self.is_left_out(path, entry.kind) {
+            return Some(Exclusion::LeftOut);
+        }
+        self.withholds(entry).then_some(Exclusion::Hidden)
+    }
+
+    /// Whether an entry of a foreign folder is hidden, or not a file.
     fn withholds(&self, entry: &FolderEntry) -> bool {
         match (self.reading, entry.kind) {
             (Reading::Foreign { .. }, EntryKind::Link | EntryKind::Other) => true,
@@ -412,6 +483,7 @@ impl Walk<'_> {
 #[derive(Debug)]
 pub struct ListingFilter {
     ignored: Gitignore,
+    covered: CoveredFiles,
 }
 
 /// The role of a file in a listing.
@@ -431,11 +503,28 @@ impl ListingFilter {
 
     /// Creates a filter from the text of the skill's `.skillignore`, which may be empty.
     pub fn new(patterns: &str) -> Result<Self, TreeError> {
-        Ok(Self { ignored: patterns_of(patterns)? })
+        Ok(Self { ignored: patterns_of(patterns)?, covered: CoveredFiles::default() })
+    }
+
+    /// Whether a file at the root of a skill is a signature that lists files. Its content is
+    /// needed before anything is decided.
+    pub fn is_signature(path: &str) -> bool {
+        CoveredFiles::is_listing(path)
+    }
+
+    /// The maximum size of a signature that is needed, in bytes. A longer one lists nothing.
+    pub const MOST_SIGNATURE_BYTES: u64 = MOST_SIGNATURE_BYTES;
+
+    /// Adds a signature: the files it lists are content, even hidden ones.
+    pub fn add_signature(&mut self, path: &str, bytes: &[u8]) {
+        self.covered.add(path, bytes);
     }
 
     /// The role of a file.
     pub fn decide(&self, path: &PackagePath) -> FilterDecision {
+        if self.covered.contains(path.as_str()) {
+            return FilterDecision::Kept;
+        }
         if self.ignored.matched_path_or_any_parents(path.as_str(), false).is_ignore() {
             return FilterDecision::LeftOut;
         }
@@ -531,6 +620,24 @@ fn open(folder: &Path) -> Result<Folder, TreeError> {
         .map_err(|source| TreeError::Read { path: folder.display().to_string(), source })
 }
 
+/// What the signatures in a skill's folder list.
+fn covered_in(folder: &Folder) -> Result<CoveredFiles, TreeError> {
+    let mut covered = CoveredFiles::default();
+    for name in CoveredFiles::listing_names() {
+        // A link or a folder of that name is not a signature; the walk reports it.
+        let Ok(file) = folder.file(name.as_bytes()) else { continue };
+        if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+            continue;
+        }
+        let mut bytes = Vec::new();
+        file.take(MOST_SIGNATURE_BYTES + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|source| TreeError::Read { path: (*name).to_owned(), source })?;
+        covered.add(name, &bytes);
+    }
+    Ok(covered)
+}
+
 fn ignore_patterns(folder: &Folder) -> Result<Gitignore, TreeError> {
     let read = |source| TreeError::Read { path: IGNORE_FILE.to_owned(), source };
     let mut text = String::new();
@@ -560,6 +667,13 @@ fn refuse_hidden(paths: Vec<String>) -> Result<(), TreeError> {
 
 fn shown(path: &str) -> &str {
     if path.is_empty() { "." } else { path }
+}
+
+/// Whether a text has the form `1.2.3`, perhaps with more after it.
+fn is_version(text: &str) -> bool {
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let core = text.split(['-', '+']).next().unwrap_or(text);
+    core.split('.').count() == 3 && core.split('.').all(is_number)
 }
 
 /// The first paths of a list, made visible.

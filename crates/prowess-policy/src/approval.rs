@@ -9,8 +9,9 @@ use std::fmt;
 
 use prowess_format::text::visible;
 
-use crate::grant::{Grant, GrantSource};
+use crate::grant::{Grant, GrantScope, GrantSource};
 use crate::request::RunRequest;
+use crate::scope::Program;
 
 /// A digest of all the files of a skill, computed by the caller.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -107,6 +108,15 @@ pub enum FileChange {
     Removed(String),
 }
 
+impl FileChange {
+    /// The path inside the skill.
+    pub fn path(&self) -> &str {
+        match self {
+            FileChange::Changed(path) | FileChange::Added(path) | FileChange::Removed(path) => path,
+        }
+    }
+}
+
 /// The change that voided an approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApprovalChange {
@@ -114,6 +124,8 @@ pub struct ApprovalChange {
     pub void: VoidReason,
     /// When the approval was given, in seconds since 1970.
     pub approved_at: u64,
+    /// The hashes of the approved files, if known.
+    pub files: FileHashes,
 }
 
 /// How a request relates to the stored approvals.
@@ -131,6 +143,49 @@ pub enum ApprovalStatus<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Approvals {
     records: Vec<Approval>,
+    grants: Vec<RememberedGrant>,
+}
+
+/// Grants that the user gave a skill themselves and wants to be remembered until it changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RememberedGrant {
+    /// The skill's name.
+    pub skill: String,
+    /// Where the skill was, for display: the digest decides.
+    pub skill_folder: Option<String>,
+    /// The folder that relative paths refer to.
+    pub project: Project,
+    /// The digest of all its files.
+    pub digest: Digest,
+    /// The permissions, in canonical spelling.
+    pub grants: Vec<String>,
+    /// The images of the programs among them.
+    pub pins: Vec<ProgramPin>,
+    /// The time, in seconds since 1970; provided by the caller.
+    pub given_at: u64,
+}
+
+impl RememberedGrant {
+    /// Whether it is for this skill, with exactly these files, in this folder.
+    pub fn is_for(&self, request: &RunRequest) -> bool {
+        let is_here = match &self.project {
+            Project::Any => true,
+            Project::Folder(folder) => {
+                request.folders.as_ref().is_some_and(|folders| folders.project == *folder)
+            }
+            Project::Unknown => false,
+        };
+        self.skill == request.skill && self.digest == request.digest && is_here
+    }
+
+    /// The grants.
+    pub fn to_grants(&self) -> Vec<Grant> {
+        let grant = |text: &String| {
+            let source = GrantSource::Remembered(text.clone(), self.given_at);
+            Grant::parse(text, &source).unwrap_or_default()
+        };
+        self.grants.iter().flat_map(grant).collect()
+    }
 }
 
 impl Approval {
@@ -158,6 +213,8 @@ impl Approval {
         let missing: Vec<String> = grants
             .iter()
             .filter(|grant| !approved.iter().any(|known| known.covers(grant)))
+            // The digest covers all files, so an approval of the whole skill covers its scripts.
+            .filter(|grant| !(self.tool.is_none() && is_own_file(grant)))
             .map(ToString::to_string)
             // A skill's own script has no permission syntax, so it is compared as text.
             .filter(|text| !self.grants.contains(text))
@@ -175,7 +232,9 @@ impl Approval {
             }
             Project::Unknown => return Err(VoidReason::NoProject),
         }
-        match request.pins.iter().find(|pin| !self.pins.contains(pin)) {
+        let is_known =
+            |pin: &&ProgramPin| self.pins.contains(pin) || request.user_pins.contains(pin);
+        match request.pins.iter().find(|pin| !is_known(pin)) {
             Some(pin) if self.pins.iter().any(|known| known.path == pin.path) => {
                 Err(VoidReason::Program(pin.path.clone()))
             }
@@ -188,7 +247,43 @@ impl Approval {
 impl Approvals {
     /// Creates approvals from records.
     pub fn new(records: Vec<Approval>) -> Self {
-        Self { records }
+        Self { records, grants: Vec::new() }
+    }
+
+    /// Adds grants that were remembered.
+    #[must_use]
+    pub fn with_grants(mut self, grants: Vec<RememberedGrant>) -> Self {
+        self.grants = grants;
+        self
+    }
+
+    /// The user's own grants.
+    pub fn grants(&self) -> &[RememberedGrant] {
+        &self.grants
+    }
+
+    /// Remembers grants of the user. Those for the same skill, files and folder become one record.
+    pub fn remember(&mut self, mut grant: RememberedGrant) {
+        let is_same = |known: &mut RememberedGrant| {
+            known.skill == grant.skill
+                && known.digest == grant.digest
+                && known.project == grant.project
+        };
+        let earlier: Vec<RememberedGrant> = self.grants.extract_if(.., is_same).collect();
+        for known in earlier {
+            let more: Vec<String> =
+                known.grants.into_iter().filter(|text| !grant.grants.contains(text)).collect();
+            grant.grants.splice(..0, more);
+            let more: Vec<ProgramPin> =
+                known.pins.into_iter().filter(|pin| !grant.pins.contains(pin)).collect();
+            grant.pins.splice(..0, more);
+        }
+        self.grants.push(grant);
+    }
+
+    /// Revokes the user's own grants to a skill. Returns the removed ones.
+    pub fn revoke_grants(&mut self, skill: &str) -> Vec<RememberedGrant> {
+        self.grants.extract_if(.., |known| known.skill == skill).collect()
     }
 
     /// The records.
@@ -239,6 +334,11 @@ impl Approvals {
         latest
             .map_or(ApprovalStatus::Never, |(approval, void)| ApprovalStatus::Void(approval, void))
     }
+}
+
+/// Whether a grant is for starting a file of the skill.
+fn is_own_file(grant: &Grant) -> bool {
+    matches!(grant.scope(), GrantScope::Program(Program::Own(_)))
 }
 
 /// Maximum number of files listed by name.

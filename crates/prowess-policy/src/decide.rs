@@ -16,6 +16,7 @@ use crate::request::RunRequest;
 use crate::scope::{PathPattern, Program};
 use crate::spec::SandboxSpec;
 use crate::trust::{Origin, Tier, Trust};
+use crate::utilities;
 
 /// Decides about a request.
 pub fn decide(
@@ -47,8 +48,10 @@ pub fn decide_with_effects(
     let of_skill = in_place(grants.grants(), request);
     let (_, skill_grants, _) =
         split_by_effect(of_skill.clone(), narrow(&of_skill, tier, request), effect_of);
+    let spec = SandboxSpec::of(&narrowed, tier, request.timeout_secs);
+    let utilities = utilities::are_for(request.kind, request.program.as_deref());
     let case = Box::new(Case {
-        spec: SandboxSpec::of(&narrowed, tier, request.timeout_secs),
+        spec: SandboxSpec { utilities, ..spec },
         skill_grants,
         grants: narrowed,
         unavailable,
@@ -57,19 +60,35 @@ pub fn decide_with_effects(
         tier,
         mode,
     });
-    let denials = denials(request, &wanted, mode);
+    let mut denials = denials(request, &wanted, mode);
+    // What the user asks for by name is refused rather than left out.
+    let is_own = |it: &&UnavailableGrant| matches!(it.grant.source(), GrantSource::User(_));
+    denials.extend(
+        case.unavailable
+            .iter()
+            .filter(is_own)
+            .map(|it| Denial::Unavailable { grant: it.grant.clone(), why: it.why.clone() }),
+    );
     if !denials.is_empty() {
         return Decision::Deny(Denied { case, reasons: denials });
     }
     let mut reasons = reasons(request, trust, tier, asked.iter().zip(&case.grants));
-    let (by, changed) = match approvals.covers(request, &case.grants) {
+    let consents: Vec<&Grant> =
+        case.grants.iter().filter(|grant| is_consented(grant, tier)).collect();
+    let has_consent = |grant: &Grant| consents.iter().any(|known| known.covers(grant));
+    reasons
+        .retain(|reason| !(reason.in_advance && reason.grant.as_ref().is_some_and(&has_consent)));
+    let to_approve: Vec<Grant> =
+        case.grants.iter().filter(|grant| !has_consent(grant)).cloned().collect();
+    let (by, changed) = match approvals.covers(request, &to_approve) {
         ApprovalStatus::Covered(approval) => {
             reasons.retain(|reason| reason.frequency == Frequency::EveryRun);
             (AllowReason::Approved { at: approval.given_at }, None)
         }
         ApprovalStatus::Void(approval, void) => {
             let approved_at = approval.given_at;
-            (AllowReason::NothingToAsk, Some(ApprovalChange { void, approved_at }))
+            let files = approval.files.clone();
+            (AllowReason::NothingToAsk, Some(ApprovalChange { void, approved_at, files }))
         }
         ApprovalStatus::Never => (AllowReason::NothingToAsk, None),
     };
@@ -202,12 +221,21 @@ fn about_grant(grant: &Grant, narrowed: &Grant, tier: Tier) -> Option<Reason> {
     Some(Reason { kind, grant: Some(narrowed.clone()), frequency, in_advance })
 }
 
+/// Whether the user's own word is enough for a grant: they gave it by name, and it raises no
+/// question that only a person may answer.
+fn is_consented(grant: &Grant, tier: Tier) -> bool {
+    let question = || about_grant(grant, grant, tier);
+    grant.source().is_users() && question().is_none_or(|reason| reason.in_advance)
+}
+
 /// Whether `--yes` may answer the question of a grant; see `docs/design/policy.md`.
 fn can_be_approved_in_advance(grant: &Grant, tier: Tier) -> bool {
     let unvouched = tier == Tier::Experimental;
     match (grant.domain(), grant.scope()) {
         (Domain::Desktop, _) => false,
-        (Domain::Shell | Domain::Env | Domain::Database, GrantScope::All) => !unvouched,
+        (Domain::Shell | Domain::Env | Domain::Database | Domain::Filesystem, GrantScope::All) => {
+            !unvouched
+        }
         (Domain::Network, GrantScope::Host(host)) => !(unvouched && host.is_any()),
         // R52 narrows an unscoped grant to the working directory, but not a broad pattern. A
         // command tool reads its working directory even if that is the home directory (GIB §5.1);
@@ -236,6 +264,8 @@ fn in_place(grants: &[Grant], request: &RunRequest) -> Vec<Grant> {
 /// directory.
 fn narrow(grants: &[Grant], tier: Tier, request: &RunRequest) -> Vec<Grant> {
     let narrowed = grants.iter().map(|grant| match (grant.domain(), grant.scope(), tier) {
+        // The user's own grant is what they say, and is asked about as such.
+        _ if grant.source().is_users() => grant.clone(),
         (Domain::Filesystem, GrantScope::All, Tier::Experimental) => {
             grant.with_scope(GrantScope::Path(PathPattern::working_directory()))
         }

@@ -6,7 +6,7 @@ use prowess_format::permission::Domain;
 use prowess_format::text::{visible, visible_line};
 
 use crate::approval::{Approval, ApprovalChange, Digest, ProgramPin, Project};
-use crate::grant::Grant;
+use crate::grant::{Grant, GrantSource};
 use crate::grants::RefusedGrant;
 use crate::mode::Mode;
 use crate::request::{RunFolders, RunRequest};
@@ -119,6 +119,16 @@ pub struct Reason {
     pub in_advance: bool,
 }
 
+impl Reason {
+    /// Whether it only says that a grant needs consent, which a question about all grants says too.
+    pub(crate) fn is_plain_consent(&self) -> bool {
+        let is_limited = |grant: &Grant| grant.domain() != Domain::Desktop && !grant.is_unscoped();
+        self.kind == ReasonKind::Permission
+            && self.frequency == Frequency::UntilApproved
+            && self.grant.as_ref().is_some_and(is_limited)
+    }
+}
+
 /// The kind of a reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReasonKind {
@@ -155,6 +165,13 @@ pub enum Denial {
     /// It requests access to this machine or its local network, which can't be granted (attack
     /// sandbox-C12).
     OwnMachine(Grant),
+    /// The user grants something that no tool gets on this machine.
+    Unavailable {
+        /// The grant.
+        grant: Grant,
+        /// Why it is not available.
+        why: String,
+    },
 }
 
 /// How long an approval is valid.
@@ -300,8 +317,12 @@ impl ApprovalQuestion {
     pub fn approve(self, answer: ApprovalAnswer) -> Allowed {
         let request = &self.case.request;
         let folders = request.folders.as_ref();
+        // What the user grants for one run is no part of what is approved from now on.
+        let is_kept =
+            |grant: &Grant| request.remembers || !matches!(grant.source(), GrantSource::User(_));
         let project = |grants: &[Grant]| {
-            let spec = SandboxSpec::of(grants, self.case.tier, request.timeout_secs);
+            let kept: Vec<Grant> = grants.iter().filter(|grant| is_kept(grant)).cloned().collect();
+            let spec = SandboxSpec::of(&kept, self.case.tier, request.timeout_secs);
             match folders {
                 _ if !spec.depends_on_project() => Project::Any,
                 Some(folders) => Project::Folder(folders.project.clone()),
@@ -315,19 +336,24 @@ impl ApprovalQuestion {
             digest: request.digest.clone(),
             files: request.files.clone(),
             tool,
-            grants: texts(grants),
+            grants: texts(grants.iter().filter(|grant| is_kept(grant))),
             pins,
             given_at: answer.at,
+        };
+        let own_pins = || {
+            let is_kept = |pin: &&ProgramPin| request.remembers || !request.user_pins.contains(pin);
+            request.pins.iter().filter(is_kept).cloned().collect::<Vec<_>>()
         };
         let approval = match answer.remember {
             Remember::Once => None,
             Remember::Tool => {
                 let tool = Some(request.tool.clone());
-                Some(record(tool, &self.case.grants, request.pins.clone()))
+                Some(record(tool, &self.case.grants, own_pins()))
             }
             Remember::Skill => {
+                let mut pins = own_pins();
                 let more = request.skill_pins.iter().filter(|pin| !request.pins.contains(pin));
-                let pins = request.pins.iter().chain(more).cloned().collect();
+                pins.extend(more.cloned());
                 Some(record(None, &self.case.skill_grants, pins))
             }
         };
@@ -382,9 +408,9 @@ impl Decision {
 
 /// Grants as text without duplicates: several tools, or a tool and its command, may request the
 /// same.
-fn texts(grants: &[Grant]) -> Vec<String> {
+fn texts<'g>(grants: impl Iterator<Item = &'g Grant>) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
-    for grant in grants.iter().map(ToString::to_string) {
+    for grant in grants.map(ToString::to_string) {
         if !texts.contains(&grant) {
             texts.push(grant);
         }
@@ -442,6 +468,10 @@ impl fmt::Display for Denial {
                     "`{}` is your own machine or network, which can't be granted",
                     visible(&grant)
                 )
+            }
+            Denial::Unavailable { grant, why } => {
+                let grant = grant.to_string();
+                write!(f, "`{}` can't be granted: {}", visible(&grant), visible_line(why))
             }
         }
     }

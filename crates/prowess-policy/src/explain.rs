@@ -5,12 +5,13 @@ use std::fmt::{self, Write as _};
 use prowess_format::permission::{Domain, Level};
 use prowess_format::text::visible;
 
+use crate::approval::date;
 use crate::decision::{AllowReason, ApprovalQuestion, Case, Decision, Frequency};
 use crate::grant::{Grant, GrantScope, GrantSource};
 use crate::request::RunFolders;
 use crate::scope::{HostScope, PathPattern};
-use crate::spec::SandboxSpec;
-use crate::trust::{Origin, Tier};
+use crate::spec::{Programs, SandboxSpec};
+use crate::trust::Origin;
 
 /// The kind of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -25,14 +26,20 @@ pub enum LineKind {
     May,
     /// Something it may not do.
     MayNot,
+    /// A whole domain that is closed to it, as in "may not use the network".
+    Closed,
     /// Why the user is asked.
     Asks,
+    /// A grant that needs the user's consent and is listed under what it may do.
+    Consent,
     /// Why it does not run.
     Refused,
     /// What applies on this machine.
     Note,
-    /// How much it may use.
+    /// How much it may use, as far as it can matter to the user.
     Limit,
+    /// The other limits.
+    FurtherLimit,
 }
 
 /// One line of an explanation: safe for a terminal.
@@ -42,6 +49,20 @@ pub struct Line {
     pub kind: LineKind,
     /// The text.
     pub text: String,
+    /// The same in fewer words, for a question that shows every grant once.
+    pub short: Option<String>,
+}
+
+impl Line {
+    /// Creates a line.
+    pub fn new(kind: LineKind, text: String) -> Self {
+        Self { kind, text, short: None }
+    }
+
+    /// The text in as few words as there are.
+    pub fn short_text(&self) -> &str {
+        self.short.as_deref().unwrap_or(&self.text)
+    }
 }
 
 impl fmt::Display for Line {
@@ -62,6 +83,10 @@ pub enum GrantEffect {
     /// It is not available, for this reason.
     Never(String),
 }
+
+/// What scripts may start without a declaration, see [`crate::utilities`].
+const UTILITIES: &str =
+    "may run base utilities such as `sort`, `grep` and `tar`, because they add no access";
 
 /// Explains a decision.
 pub fn explain(decision: &Decision) -> Vec<Line> {
@@ -84,8 +109,12 @@ pub fn explain_with_effects(
     }
     lines.extend(folder_lines(case));
     lines.extend(grouped(case, effect_of));
-    lines.extend(may_not(&case.grants).map(|text| line(LineKind::MayNot, text.to_owned())));
+    if case.spec.utilities && case.spec.programs != Programs::Any {
+        lines.push(line(LineKind::May, UTILITIES.to_owned()));
+    }
+    lines.extend(may_not(&case.grants).map(|text| line(LineKind::Closed, text.to_owned())));
     lines.push(line(LineKind::Limit, limits(&case.spec)));
+    lines.push(line(LineKind::FurtherLimit, further_limits(&case.spec)));
     if let Decision::Ask(question) = decision {
         lines.extend(asks(question));
     }
@@ -93,7 +122,7 @@ pub fn explain_with_effects(
 }
 
 fn line(kind: LineKind, text: String) -> Line {
-    Line { kind, text }
+    Line::new(kind, text)
 }
 
 fn verdict(decision: &Decision) -> String {
@@ -147,21 +176,21 @@ fn folder_lines(case: &Case) -> Vec<Line> {
 /// a grant is not completely available follows it, once.
 fn grouped(case: &Case, effect_of: &dyn Fn(&Grant) -> GrantEffect) -> Vec<Line> {
     let mut known: Vec<String> = Vec::new();
-    let (mut may, mut closed) = (Vec::new(), Vec::new());
+    let mut groups: Vec<Group> = Vec::new();
+    let mut closed = Vec::new();
     for grant in &case.grants {
         let words = words(grant);
-        if known.contains(&words) {
+        if known.contains(&words.to_string()) {
             continue;
         }
-        let text = format!("{words}, because {}", because(grant, case.tier));
-        known.push(words);
+        known.push(words.to_string());
         let not_opened = match effect_of(grant) {
             GrantEffect::AsGranted => {
-                may.push(line(LineKind::May, text));
+                Group::add(&mut groups, words, grant, case);
                 continue;
             }
             GrantEffect::Partly(why) | GrantEffect::ReadOnly(why) => {
-                may.push(line(LineKind::May, text));
+                Group::add(&mut groups, words, grant, case);
                 line(LineKind::MayNot, why)
             }
             GrantEffect::Never(why) => {
@@ -174,27 +203,108 @@ fn grouped(case: &Case, effect_of: &dyn Fn(&Grant) -> GrantEffect) -> Vec<Line> 
             closed.push(not_opened);
         }
     }
+    let mut may: Vec<Line> = groups.iter().map(Group::line).collect();
     may.extend(closed);
     may.extend(case.unavailable.iter().map(|grant| line(LineKind::MayNot, grant.to_string())));
     may
 }
 
-fn because(grant: &Grant, tier: Tier) -> String {
+/// Grants of one kind and one source, which are one line: "may run `git` and `sed`, because …".
+struct Group {
+    start: String,
+    objects: Vec<String>,
+    because: String,
+    /// Whether the author's permission says the same as the words.
+    is_declared: bool,
+}
+
+impl Group {
+    fn line(&self) -> Line {
+        let text = format!("{}, {}", self.words(), self.because);
+        let short = self.is_declared.then(|| format!("{}, as it declares", self.words()));
+        Line { short, ..line(LineKind::May, text) }
+    }
+
+    fn words(&self) -> String {
+        let objects = match self.objects.as_slice() {
+            [before @ .., last] if !before.is_empty() => {
+                format!("{} and {last}", before.join(", "))
+            }
+            objects => objects.concat(),
+        };
+        format!("{}{objects}", self.start)
+    }
+
+    fn add(groups: &mut Vec<Group>, words: Words, grant: &Grant, case: &Case) {
+        let because = because(grant, case);
+        let is_same = |group: &&mut Group| {
+            words.object.is_some()
+                && !group.objects.is_empty()
+                && (&group.start, &group.because) == (&words.start, &because)
+        };
+        match groups.iter_mut().find(is_same) {
+            Some(group) => group.objects.extend(words.object),
+            None => groups.push(Group {
+                start: words.start,
+                objects: words.object.into_iter().collect(),
+                because,
+                is_declared: matches!(grant.source(), GrantSource::Declared(_))
+                    && !was_everything(grant),
+            }),
+        }
+    }
+}
+
+/// What a grant allows, as the rest of a sentence about the tool.
+struct Words {
+    start: String,
+    /// What can be listed with others of its kind.
+    object: Option<String>,
+}
+
+impl Words {
+    fn whole(text: impl Into<String>) -> Self {
+        Self { start: text.into(), object: None }
+    }
+
+    fn of(start: &str, object: String) -> Self {
+        Self { start: start.to_owned(), object: Some(object) }
+    }
+}
+
+impl fmt::Display for Words {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.start, self.object.as_deref().unwrap_or_default())
+    }
+}
+
+/// Why a grant is there, as the end of a sentence.
+fn because(grant: &Grant, case: &Case) -> String {
+    let tier = case.tier;
     match grant.source() {
         // R52: the author of `/**` meant the whole machine, and the reader should know that it is
         // narrowed.
         GrantSource::Declared(text) if was_everything(grant) => format!(
-            "the skill declares `{}`, which is limited to this at tier {tier}",
+            "because the skill declares `{}`, which is limited to this at tier {tier}",
             visible(text)
         ),
-        GrantSource::Declared(text) => format!("the skill declares `{}`", visible(text)),
-        GrantSource::Command(program) => format!("its command starts `{}`", visible(program)),
-        GrantSource::WorkingDirectory => "commands run in the working directory".to_owned(),
-        GrantSource::NetworkFlag => "the skill declares that it needs the network".to_owned(),
-        GrantSource::Required(what, name) => {
-            format!("the skill requires the {what} `{}`", visible(name))
+        GrantSource::Declared(text) => format!("because the skill declares `{}`", visible(text)),
+        GrantSource::Command(program) => {
+            format!("because its command starts `{}`", visible(program))
         }
-        GrantSource::User(text) => format!("you added `{}`", visible(text)),
+        GrantSource::WorkingDirectory => "where commands run".to_owned(),
+        GrantSource::NetworkFlag => {
+            "because the skill declares that it needs the network".to_owned()
+        }
+        GrantSource::Required(what, name) => {
+            format!("because the skill requires the {what} `{}`", visible(name))
+        }
+        GrantSource::Input(_) => "which an input names".to_owned(),
+        GrantSource::User(_) if case.request.remembers => {
+            "granted by you until the skill changes".to_owned()
+        }
+        GrantSource::User(_) => "granted by you for this run".to_owned(),
+        GrantSource::Remembered(_, at) => format!("granted by you on {}", date(*at)),
     }
 }
 
@@ -207,44 +317,50 @@ fn was_everything(grant: &Grant) -> bool {
     declared.iter().any(|grant| *grant.scope() == GrantScope::All)
 }
 
-/// Describes what a grant allows, as the rest of a sentence about the tool.
-fn words(grant: &Grant) -> String {
+/// Describes what a grant allows.
+fn words(grant: &Grant) -> Words {
     let changes = grant.level() == Level::Write;
     let scope = grant.scope().to_string();
     let scope = visible(&scope);
     match (grant.domain(), grant.scope()) {
         (Domain::Filesystem, GrantScope::Path(path)) => {
-            format!("may {} {}", if changes { "write files" } else { "read files" }, place(path))
+            let what = if changes { "write files" } else { "read files" };
+            Words::whole(format!("may {what} {}", place(path)))
         }
-        (Domain::Filesystem, _) if changes => "may write files anywhere".to_owned(),
-        (Domain::Filesystem, _) => "may read files anywhere".to_owned(),
+        (Domain::Filesystem, _) if changes => Words::whole("may write files anywhere"),
+        (Domain::Filesystem, _) => Words::whole("may read files anywhere"),
         (Domain::Network, GrantScope::Host(host)) => {
-            let what = if changes { "send any request" } else { "fetch" };
-            let to = if changes { "to" } else { "from" };
+            let start = if changes { "may send any request to " } else { "may fetch from " };
             let hosts = match &host.host {
                 HostScope::Any => "any host".to_owned(),
                 HostScope::Below(domain) => format!("{domain} and the hosts below it"),
                 HostScope::Exact(name) => name.to_string(),
             };
             let port = host.port.map_or_else(String::new, |port| format!(" on port {port}"));
-            format!("may {what} {to} {hosts}{port}")
+            Words::of(start, format!("{hosts}{port}"))
         }
-        (Domain::Network, _) => "may use the network".to_owned(),
+        (Domain::Network, _) => Words::whole("may use the network"),
         (Domain::Shell, GrantScope::Program(program)) if program.is_interpreter() => {
-            format!("may run `{scope}`, which runs arbitrary code")
+            Words::whole(format!("may run `{scope}`, which runs arbitrary code"))
         }
-        (Domain::Shell, GrantScope::Program(_)) => format!("may run `{scope}`"),
-        (Domain::Shell, _) => "may run every program".to_owned(),
-        (Domain::Desktop, _) => "may control mouse, keyboard and screen".to_owned(),
-        (Domain::Mcp, GrantScope::Name(_)) => format!("may connect to the MCP server `{scope}`"),
-        (Domain::Mcp, _) => "may connect to every MCP server".to_owned(),
-        (Domain::Env, GrantScope::Variable(_)) => format!("may read the variable `{scope}`"),
-        (Domain::Env, _) => "may read every variable that is not secret".to_owned(),
+        (Domain::Shell, GrantScope::Program(_)) => Words::of("may run ", format!("`{scope}`")),
+        (Domain::Shell, _) => Words::whole("may run every program"),
+        (Domain::Desktop, _) => Words::whole("may control mouse, keyboard and screen"),
+        (Domain::Mcp, GrantScope::Name(_)) => {
+            Words::whole(format!("may connect to the MCP server `{scope}`"))
+        }
+        (Domain::Mcp, _) => Words::whole("may connect to every MCP server"),
+        (Domain::Env, GrantScope::Variable(_)) => {
+            Words::whole(format!("may read the variable `{scope}`"))
+        }
+        (Domain::Env, _) => Words::whole("may read every variable that is not secret"),
         (Domain::Database, GrantScope::Name(_)) => {
-            format!("may {} the database `{scope}`", if changes { "change" } else { "read" })
+            let what = if changes { "change" } else { "read" };
+            Words::whole(format!("may {what} the database `{scope}`"))
         }
         (Domain::Database, _) => {
-            format!("may {} every database", if changes { "change" } else { "read" })
+            let what = if changes { "change" } else { "read" };
+            Words::whole(format!("may {what} every database"))
         }
     }
 }
@@ -281,30 +397,45 @@ fn asks(question: &ApprovalQuestion) -> Vec<Line> {
         lines.push(line(LineKind::Asks, format!("asks again, because {changed}")));
     }
     for reason in question.shown_reasons() {
+        let kind = if reason.is_plain_consent() { LineKind::Consent } else { LineKind::Asks };
         let every = match reason.frequency {
             Frequency::EveryRun => "asks every time",
             Frequency::UntilApproved => "asks",
         };
-        lines.push(line(LineKind::Asks, format!("{every}, because {reason}")));
+        lines.push(line(kind, format!("{every}, because {reason}")));
     }
     lines
 }
 
+/// The limits that a user may run into.
 fn limits(spec: &SandboxSpec) -> String {
     let limits = &spec.limits;
     let mut parts = vec![format!("{} s", limits.wall_secs)];
-    parts.extend(limits.cpu_secs.map(|secs| format!("{secs} s of CPU time")));
     parts.extend(limits.memory_bytes.map(|bytes| format!("{} of memory", size(bytes))));
-    parts.extend(limits.processes.map(|count| format!("{count} processes")));
-    parts.extend(limits.network_bytes.map(|bytes| format!("{} of traffic", size(bytes))));
-    let rate = limits.network_bytes_per_sec;
-    parts.extend(rate.map(|bytes| format!("{} of traffic per second", size(bytes))));
-    parts.push(format!("{} of output", size(limits.output_bytes)));
+    if !spec.network.is_empty() {
+        parts.extend(limits.network_bytes.map(|bytes| format!("{} of traffic", size(bytes))));
+    }
     if !spec.write.is_empty() {
-        let (bytes, entries) = (size(limits.written_bytes), limits.written_entries);
-        parts.push(format!("{bytes} and {entries} files added to folders"));
+        parts.push(format!("{} added to folders", size(limits.written_bytes)));
     }
     format!("at most {}", parts.join(", "))
+}
+
+/// The limits that only a runaway tool reaches.
+fn further_limits(spec: &SandboxSpec) -> String {
+    let limits = &spec.limits;
+    let mut parts = Vec::new();
+    parts.extend(limits.cpu_secs.map(|secs| format!("{secs} s of CPU time")));
+    parts.extend(limits.processes.map(|count| format!("{count} processes")));
+    if !spec.network.is_empty() {
+        let rate = limits.network_bytes_per_sec;
+        parts.extend(rate.map(|bytes| format!("{} of traffic per second", size(bytes))));
+    }
+    parts.push(format!("{} of output", size(limits.output_bytes)));
+    if !spec.write.is_empty() {
+        parts.push(format!("{} files added to folders", limits.written_entries));
+    }
+    format!("also at most {}", parts.join(", "))
 }
 
 fn size(bytes: u64) -> String {

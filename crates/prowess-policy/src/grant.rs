@@ -5,6 +5,7 @@ use std::fmt;
 use prowess_format::permission::{Domain, Level, Permission};
 use prowess_format::text::visible;
 
+use crate::approval::date;
 use crate::scope::{
     HostError, HostPattern, PathError, PathPattern, Program, ProgramError, VariableError,
     VariableName,
@@ -43,8 +44,12 @@ pub enum GrantSource {
     NetworkFlag,
     /// A requirement of the skill: its kind and its name.
     Required(&'static str, String),
-    /// Added by the user.
+    /// A file that a value of the run names.
+    Input(String),
+    /// The user's own grant, for this run.
     User(String),
+    /// The user's own grant, remembered for this skill since a time in seconds since 1970.
+    Remembered(String, u64),
 }
 
 /// One thing that a skill requests to do.
@@ -81,6 +86,21 @@ pub enum GrantError {
     /// The text is not a permission.
     #[error("{0}")]
     Permission(String),
+}
+
+impl GrantSource {
+    /// Whether the user granted it themselves, now or earlier.
+    pub fn is_users(&self) -> bool {
+        match self {
+            GrantSource::User(_) | GrantSource::Remembered(..) => true,
+            GrantSource::Declared(_)
+            | GrantSource::Command(_)
+            | GrantSource::WorkingDirectory
+            | GrantSource::NetworkFlag
+            | GrantSource::Required(..)
+            | GrantSource::Input(_) => false,
+        }
+    }
 }
 
 impl Grant {
@@ -239,7 +259,11 @@ impl fmt::Display for GrantSource {
             GrantSource::Required(what, name) => {
                 write!(f, "required {what}: `{}`", visible(name))
             }
-            GrantSource::User(text) => write!(f, "added by you: `{}`", visible(text)),
+            GrantSource::Input(text) => write!(f, "named as an input: `{}`", visible(text)),
+            GrantSource::User(text) => write!(f, "granted by you: `{}`", visible(text)),
+            GrantSource::Remembered(text, at) => {
+                write!(f, "granted by you on {}: `{}`", date(*at), visible(text))
+            }
         }
     }
 }

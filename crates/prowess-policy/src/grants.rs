@@ -105,15 +105,27 @@ impl GrantSet {
 /// `allowed-tools` is a hint to the host and is ignored (R16). `domain:none` overrides every other
 /// request for that domain, and declarations for files or the network replace the implied ones.
 pub fn of(skill: &Skill) -> GrantSet {
+    with_tool(skill, None)
+}
+
+/// Collects what a skill requests, and what one tool requests that it may not declare: a script or
+/// a command line.
+pub fn of_tool(skill: &Skill, tool: &Tool) -> GrantSet {
+    let is_declared = skill.tools.iter().any(|known| known.name == tool.name);
+    with_tool(skill, (!is_declared).then_some(tool))
+}
+
+fn with_tool(skill: &Skill, more: Option<&Tool>) -> GrantSet {
     let mut set = GrantSet::default();
     declared(skill, &mut set);
     required(skill, &mut set);
-    for tool in &skill.tools {
+    let tools: Vec<&Tool> = skill.tools.iter().chain(more).collect();
+    for tool in &tools {
         commanded(tool, &mut set);
     }
     let declares = |domain| skill.permissions.iter().any(|permission| permission.domain == domain);
     if !declares(Domain::Filesystem) {
-        working_directory(skill, &mut set);
+        working_directory(skill, &tools, &mut set);
     }
     if !declares(Domain::Network) && skill.network.as_ref().is_some_and(|flag| flag.value) {
         // R53: a request for `network:write:*` that needs the user's approval.
@@ -224,20 +236,32 @@ fn commanded(tool: &Tool, set: &mut GrantSet) {
     }
 }
 
-/// The program of a tool's command, as written.
+/// The program that a tool starts, as written; a script is the program that it is, whatever
+/// interprets it.
 pub(crate) fn program_of(tool: &Tool) -> Option<String> {
-    let template = command::parse(tool.command.as_ref()?).ok()?;
-    template.arguments.first().map(command::TemplateArgument::to_template)
+    let path = || tool.handler.as_ref().map(|path| path.value.clone());
+    match tool.kind {
+        ToolKind::Script => Some(format!("./{}", path()?)),
+        ToolKind::CommandLine => path(),
+        ToolKind::Command | ToolKind::Python | ToolKind::Handler => {
+            let template = command::parse(tool.command.as_ref()?).ok()?;
+            template.arguments.first().map(command::TemplateArgument::to_template)
+        }
+    }
 }
 
-/// Adds the working directory for command tools (GIB §5.1): for reading if the skill is read-only,
-/// otherwise for writing.
-fn working_directory(skill: &Skill, set: &mut GrantSet) {
+/// Adds the working directory for tools that start a program in it (GIB §5.1): for reading if the
+/// skill is read-only, otherwise for writing.
+fn working_directory(skill: &Skill, tools: &[&Tool], set: &mut GrantSet) {
     let level = match &skill.read_only {
         Some(flag) if flag.value => Level::Read,
         Some(_) | None => Level::Write,
     };
-    for tool in skill.tools.iter().filter(|tool| tool.kind == ToolKind::Command) {
+    let works_there = |tool: &&&Tool| match tool.kind {
+        ToolKind::Command | ToolKind::Script | ToolKind::CommandLine => true,
+        ToolKind::Python | ToolKind::Handler => false,
+    };
+    for tool in tools.iter().filter(works_there) {
         let scope = GrantScope::Path(PathPattern::working_directory());
         let grant = Grant::implied(Domain::Filesystem, level, scope, GrantSource::WorkingDirectory);
         set.push(grant.for_tool(&tool.name));

@@ -23,8 +23,10 @@ pub mod scope;
 pub mod spec;
 mod tool_policy;
 mod trust;
+mod user_grant;
+pub mod utilities;
 
-pub use approval::{Approval, Approvals, Digest, FileHashes, ProgramPin, Project};
+pub use approval::{Approval, Approvals, Digest, FileHashes, ProgramPin, Project, RememberedGrant};
 pub use decide::{decide, decide_with_effects};
 pub use decision::{
     Allowed, ApprovalAnswer, ApprovalQuestion, Decision, Denial, Denied, Frequency, Reason,
@@ -38,3 +40,4 @@ pub use request::{NoSuchTool, RunFolders, RunRequest};
 pub use spec::SandboxSpec;
 pub use tool_policy::{ToolPolicy, ToolSource, tool_policies};
 pub use trust::{Badge, Origin, Tier, TierError, Trust};
+pub use user_grant::{UserGrantError, parse_user_grant};

@@ -7,7 +7,7 @@ pub enum Protected {
     /// A path below every home directory.
     BelowHome(&'static str),
     /// Consecutive path components at any depth; a name that begins with `*` matches every name
-    /// with that suffix.
+    /// with that suffix, and one that ends with `*` every longer name with that prefix.
     AnyDepth(&'static str),
     /// An absolute path.
     Machine(&'static str),
@@ -60,6 +60,9 @@ pub const SECRET_PLACES: &[ProtectedPlace] = &[
     ProtectedPlace::home(".mozilla", BROWSERS),
     ProtectedPlace::home(".config/google-chrome", BROWSERS),
     ProtectedPlace::home(".config/chromium", BROWSERS),
+    // Of every project.
+    ProtectedPlace::row(".env", ENVIRONMENT_KEYS),
+    ProtectedPlace::row(".env.*", ENVIRONMENT_KEYS),
     // System-wide. Most of it is only readable by root, but root runs tools too.
     ProtectedPlace::machine("/etc/shadow", PASSWORDS),
     ProtectedPlace::machine("/etc/shadow-", PASSWORDS),
@@ -92,6 +95,9 @@ pub const SECRET_PLACES: &[ProtectedPlace] = &[
     ProtectedPlace::machine("/var/root", ROOT),
     ProtectedPlace::machine("/private/var/root", ROOT),
 ];
+
+/// Names that look like a location of keys and hold examples.
+pub const WITHOUT_SECRETS: &[&str] = &[".env.example", ".env.sample", ".env.template"];
 
 /// Locations whose files are executed later, on someone else's behalf (attack sandbox-A10).
 pub const NEVER_WRITE: &[ProtectedPlace] = &[
@@ -364,6 +370,7 @@ const KEYS: &str = "it stores keys and passwords";
 const SSH_KEYS: &str = "it stores keys to other machines";
 const CLOUD_KEYS: &str = "it stores keys to other machines and services";
 const LOGINS: &str = "programs store passwords and tokens there";
+const ENVIRONMENT_KEYS: &str = "projects store keys and passwords in it";
 const BROWSERS: &str = "browsers store passwords and sessions there";
 const PASSWORDS: &str = "it contains the password hashes of this machine";
 const POWERS: &str = "it controls who may act as root";

@@ -1,6 +1,6 @@
 //! A request to run one tool of one skill, with everything that a decision depends on.
 
-use prowess_format::skill::{Skill, ToolKind};
+use prowess_format::skill::{Skill, Tool, ToolKind};
 
 use crate::approval::{Digest, FileHashes, ProgramPin};
 use crate::grants::program_of;
@@ -32,6 +32,8 @@ pub struct RunRequest {
     pub(crate) in_home: bool,
     pub(crate) folders: Option<RunFolders>,
     pub(crate) files: FileHashes,
+    pub(crate) user_pins: Vec<ProgramPin>,
+    pub(crate) remembers: bool,
 }
 
 /// The skill has no tool of this name.
@@ -62,12 +64,24 @@ impl RunRequest {
         let Some(wanted) = skill.tool(tool) else {
             return Err(NoSuchTool { skill: name.to_owned(), tool: tool.to_owned() });
         };
+        Ok(Self::of_tool(skill, name, wanted, digest, pins))
+    }
+
+    /// Creates a request to run a tool that the skill need not declare: one of its scripts, or a
+    /// command line.
+    pub fn of_tool(
+        skill: &Skill,
+        name: &str,
+        tool: &Tool,
+        digest: Digest,
+        pins: Vec<ProgramPin>,
+    ) -> Self {
         let timeout = skill.timeout_secs_or_default().clamp(*TIMEOUT.start(), *TIMEOUT.end());
-        Ok(Self {
+        Self {
             skill: name.to_owned(),
-            tool: tool.to_owned(),
-            kind: wanted.kind,
-            program: program_of(wanted),
+            tool: tool.name.value.clone(),
+            kind: tool.kind,
+            program: program_of(tool),
             digest,
             pins,
             skill_pins: Vec::new(),
@@ -78,7 +92,9 @@ impl RunRequest {
             in_home: false,
             folders: None,
             files: FileHashes::new(),
-        })
+            user_pins: Vec::new(),
+            remembers: false,
+        }
     }
 
     /// Sets the images that its programs resolve to.
@@ -93,6 +109,21 @@ impl RunRequest {
     #[must_use]
     pub fn with_skill_pins(mut self, pins: Vec<ProgramPin>) -> Self {
         self.skill_pins = pins;
+        self
+    }
+
+    /// Sets the images that only the user's own grants bring in. Naming the program was the consent,
+    /// so no approval has to include them.
+    #[must_use]
+    pub fn with_user_pins(mut self, pins: Vec<ProgramPin>) -> Self {
+        self.user_pins = pins;
+        self
+    }
+
+    /// Marks a run whose grants by the user are remembered for the skill.
+    #[must_use]
+    pub fn remembering(mut self) -> Self {
+        self.remembers = true;
         self
     }
 
@@ -133,6 +164,16 @@ impl RunRequest {
         &self.digest
     }
 
+    /// The folders, if known.
+    pub fn folders(&self) -> Option<&RunFolders> {
+        self.folders.as_ref()
+    }
+
+    /// The images that only the user's own grants bring in.
+    pub fn user_pins(&self) -> &[ProgramPin] {
+        &self.user_pins
+    }
+
     /// The images that the tool's programs resolve to.
     pub fn pins(&self) -> &[ProgramPin] {
         &self.pins
@@ -142,7 +183,9 @@ impl RunRequest {
     pub fn ceiling(&self) -> Tier {
         match self.kind {
             ToolKind::Handler => Tier::Experimental,
-            ToolKind::Command | ToolKind::Python => Tier::Verified,
+            ToolKind::Command | ToolKind::Python | ToolKind::Script | ToolKind::CommandLine => {
+                Tier::Verified
+            }
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::scope::{
     HostName, HostPattern, PathPattern, PathRoot, Program, RootedPath, VariableName, secret_place,
 };
 use crate::trust::Tier;
+use crate::utilities;
 
 /// Reading, or reading and writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -91,6 +92,8 @@ pub struct SandboxSpec {
     pub never_write: Vec<ProtectedPlace>,
     /// Programs.
     pub programs: Programs,
+    /// Whether the base utilities may be started too, see [`crate::utilities`].
+    pub utilities: bool,
     /// Network; empty means none.
     pub network: Vec<NetworkRule>,
     /// Environment.
@@ -148,6 +151,7 @@ impl SandboxSpec {
             never_read: SECRET_PLACES.to_vec(),
             never_write: NEVER_WRITE.to_vec(),
             programs: Programs::Only(Vec::new()),
+            utilities: false,
             network: Vec::new(),
             variables: Variables::default(),
             databases: Vec::new(),
@@ -221,6 +225,14 @@ impl SandboxSpec {
         })
     }
 
+    /// Whether it depends on the working directory or on the home, which may be one.
+    pub fn depends_on_place(&self) -> bool {
+        self.read.iter().chain(&self.write).any(|scope| match scope {
+            FileScope::Everything => false,
+            FileScope::Pattern(pattern) => pattern.root() != PathRoot::Absolute,
+        })
+    }
+
     /// Whether the run may do this. Used by the runtime's own tools (attack sandbox-H10) and by
     /// property tests.
     pub fn allows(&self, action: &Action) -> bool {
@@ -242,7 +254,9 @@ impl SandboxSpec {
             }
             Action::Run(program) => match &self.programs {
                 Programs::Any => true,
-                Programs::Only(programs) => programs.contains(program),
+                Programs::Only(programs) => {
+                    programs.contains(program) || (self.utilities && utilities::contain(program))
+                }
             },
             Action::Variable(name) => self.variables.allow(name),
             Action::Database { name, access } => self.databases.iter().any(|rule| {
@@ -288,9 +302,10 @@ impl Variables {
 
 /// Whether a name matches a component of [`Protected::AnyDepth`].
 pub fn is_named(name: &str, wanted: &str) -> bool {
-    match wanted.strip_prefix('*') {
-        Some(end) => name.ends_with(end),
-        None => name == wanted,
+    match (wanted.strip_prefix('*'), wanted.strip_suffix('*')) {
+        (Some(end), _) => name.ends_with(end),
+        (None, Some(start)) => name.len() > start.len() && name.starts_with(start),
+        (None, None) => name == wanted,
     }
 }
 

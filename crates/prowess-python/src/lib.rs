@@ -14,6 +14,7 @@ mod names;
 mod nesting;
 #[cfg(test)]
 mod tests;
+mod uses;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -25,6 +26,8 @@ use prowess_format::text::visible;
 use ruff_python_ast::{Expr, ParameterWithDefault, Stmt, StmtFunctionDef};
 use ruff_python_parser::{ParseError, parse_module};
 use ruff_text_size::{Ranged, TextRange};
+
+pub use uses::{PythonCommand, PythonCommandKind, PythonUses, uses};
 
 use annotation::Use;
 use names::Names;

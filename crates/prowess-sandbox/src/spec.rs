@@ -22,6 +22,9 @@ pub struct Spec {
     pub files: Vec<FileGrant>,
     /// How to treat files that are hard-linked outside a writable folder.
     pub hard_links: HardLinks,
+    /// Files in granted folders that are empty inside and can't be changed. Absolute paths without
+    /// symbolic links; one that is not visible is ignored.
+    pub hidden: Vec<PathBuf>,
     /// Files that only exist inside.
     pub synthetic: Vec<SyntheticFile>,
     /// Other images that may be executed, as absolute paths of the host.
@@ -50,6 +53,7 @@ impl Spec {
             working_directory: PathBuf::from("/"),
             files: Vec::new(),
             hard_links: HardLinks::Refuse,
+            hidden: Vec::new(),
             synthetic: Vec::new(),
             programs: Vec::new(),
             support: Vec::new(),

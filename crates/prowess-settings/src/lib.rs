@@ -1,6 +1,7 @@
 //! Settings that several clients share: the file `config.toml`, environment variables, and API keys.
 
 mod key;
+mod keys;
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -38,12 +39,14 @@ pub fn read_config(path: &Path) -> Result<Option<String>, String> {
     Ok(Some(text))
 }
 
-/// Parses a settings file. The error names the line without quoting it, because it may contain a key.
+/// Parses a settings file and refuses keys that are not settings. The error names the line without quoting it, because it may contain a key.
 pub fn parse_config(text: &str) -> Result<Table, String> {
-    text.parse().map_err(|error: toml::de::Error| {
+    let table = text.parse().map_err(|error: toml::de::Error| {
         let line = error.span().map_or(0, |span| text[..span.start].matches('\n').count() + 1);
         format!("line {line}: {}", error.message().trim())
-    })
+    })?;
+    keys::check_keys(text)?;
+    Ok(table)
 }
 
 #[cfg(test)]

@@ -206,8 +206,16 @@ impl Git {
             _ => Vec::new(),
         };
         let refused = |why: &dyn std::fmt::Display| unusable(format!("`{place}`: {why}"));
-        let filter = ListingFilter::new(&String::from_utf8_lossy(&patterns))
+        let mut filter = ListingFilter::new(&String::from_utf8_lossy(&patterns))
             .map_err(|error| refused(&error))?;
+        let is_signature =
+            |entry: &&Entry| entry.kind.is_file() && ListingFilter::is_signature(&entry.path);
+        for entry in entries.iter().filter(is_signature) {
+            let signature = objects
+                .blob(&entry.id, ListingFilter::MOST_SIGNATURE_BYTES)
+                .map_err(|error| broken(&commit, &error))?;
+            filter.add_signature(&entry.path, &signature.unwrap_or_default());
+        }
         let mut withheld_paths = Vec::new();
         let mut files = Vec::new();
         let (mut count, mut bytes) = (0, 0);

@@ -195,11 +195,15 @@ impl WellKnown {
             not_found(format!("`{}` does not list `{}` any more", shown(&index), short(name)))
         })?;
         let files = files.map_err(|why| unusable(format!("`{}`: {why}", shown(&index))))?;
-        let filter = ListingFilter::new("").map_err(|error| unusable(error.to_string()))?;
+        let mut filter = ListingFilter::new("").map_err(|error| unusable(error.to_string()))?;
         let mut left_out = Vec::new();
         let mut tree = Vec::new();
         let mut bytes = 0;
-        for path in files {
+        // Signatures come first, because they say which hidden files are content.
+        let is_signature = |path: &PackagePath| ListingFilter::is_signature(path.as_str());
+        let (signatures, others): (Vec<PackagePath>, Vec<PackagePath>) =
+            files.into_iter().partition(is_signature);
+        for path in signatures.into_iter().chain(others) {
             match filter.decide(&path) {
                 FilterDecision::Kept => {}
                 FilterDecision::LeftOut => continue,
@@ -220,6 +224,7 @@ impl WellKnown {
             let most = self.limits.file_bytes.min(self.limits.bytes - bytes);
             let reply = self.get(&url, most, DOWNLOAD)?.ok_or_else(|| gone(&url))?;
             bytes += reply.body.len() as u64;
+            filter.add_signature(path.as_str(), &reply.body);
             tree.push((path, TreeFile { bytes: reply.body, executable: false }));
         }
         let tree = Tree::from_files(tree, &self.limits)

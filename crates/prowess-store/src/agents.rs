@@ -71,6 +71,25 @@ pub fn by_id(id: &str) -> Option<&'static Agent> {
     all().get(at)
 }
 
+/// Other names of agents: what people call them for short, and what the tables of clients call them.
+const ALIASES: &[(&str, &str)] = &[
+    ("agent-skills", "universal"),
+    ("claude", "claude-code"),
+    ("copilot", "github-copilot"),
+    ("gemini", "gemini-cli"),
+    ("hermes", "hermes-agent"),
+    ("kimi", "kimi-code-cli"),
+    ("kiro", "kiro-cli"),
+    ("qwen", "qwen-code"),
+    ("tabnine", "tabnine-cli"),
+];
+
+/// The agent of an id, or of another name for it.
+pub fn by_name(name: &str) -> Option<&'static Agent> {
+    let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
+    by_id(alias.map_or(name, |(_, id)| id))
+}
+
 /// The agents of which something is on this machine or in this project.
 pub fn present(places: &Places) -> Vec<&'static Agent> {
     all().iter().filter(|agent| agent.is_present(places)).collect()

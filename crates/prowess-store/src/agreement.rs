@@ -14,7 +14,7 @@ use prowess_package::digest::Sha256Digest;
 use prowess_package::name::SkillName;
 use serde_json::{Value, json};
 
-use crate::review::Review;
+use crate::review::{Question, Review};
 
 /// The name of the file in the user's own data folder.
 pub const FILE_NAME: &str = "agreed.json";
@@ -41,9 +41,36 @@ impl ConsentItem {
     /// demands less than it did, because its signer is trusted by now, asks nothing.
     pub(crate) fn of(name: &SkillName, integrity: &str, first_look: &Review) -> Vec<Self> {
         let refusals = first_look.refusals.iter().map(ToString::to_string);
-        let questions = first_look.questions.iter().map(ToString::to_string);
+        let mut capabilities = BTreeSet::new();
+        let mut questions = Vec::new();
+        for question in &first_look.questions {
+            match question {
+                Question::Capability(capability) => {
+                    capabilities.insert(capability.to_string());
+                }
+                other => questions.push(other.to_string()),
+            }
+        }
         let demands = refusals.chain(questions).map(|text| Self::digest(name, integrity, &text));
-        std::iter::once(Self::to_be_there(name, integrity)).chain(demands).collect()
+        let demands = std::iter::once(Self::to_be_there(name, integrity)).chain(demands);
+        // A skill may have hundreds, which depend on its files and on nothing else.
+        let capabilities = (!capabilities.is_empty())
+            .then(|| Self::to_have_capabilities(name, integrity, &capabilities));
+        demands.chain(capabilities).collect()
+    }
+
+    /// That a skill with these files can make an agent do all of this.
+    pub(crate) fn to_have_capabilities(
+        name: &SkillName,
+        integrity: &str,
+        lines: &BTreeSet<String>,
+    ) -> Self {
+        let mut text = "to have capabilities".to_owned();
+        for line in lines {
+            text.push('\n');
+            text.push_str(line);
+        }
+        Self::digest(name, integrity, &text)
     }
 
     /// That a skill with these files is installed at all.
@@ -105,7 +132,6 @@ impl Agreements {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::review::Question;
 
     fn demands(integrity: &str, wants: &[&str]) -> Vec<ConsentItem> {
         let dangerous = |text: &&str| Question::Dangerous((*text).to_owned());

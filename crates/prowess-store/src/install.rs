@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use prowess_core::{Problem, ProblemKind, Remedy};
 use prowess_package::digest::{FileHashes, Sha256Digest, content_digest};
+use prowess_package::limits::PackageLimits;
 use prowess_package::name::SkillName;
 use prowess_package::tree::{Tree, TreeError};
 use prowess_policy::{Origin, Trust};
@@ -25,11 +26,13 @@ use prowess_trust::{Attestation, Contents, Evidence, SignedBy, Timestamp, TrustS
 use semver::Version;
 
 use crate::agreement::ConsentItem;
+use crate::capabilities::{Capability, capabilities_of, lines, remembered};
 use crate::commit::CommitError;
+use crate::difference::{FileChanges, text_difference};
 use crate::lock::{LockEntry, LockError, LockFile, MOST_BYTES};
 use crate::metadata::{MetadataError, SkillMetadata, read_metadata};
 use crate::reference::Reference;
-use crate::review::{Candidate, InstallPermissions, LowerClaim, Review, review};
+use crate::review::{Candidate, InstallPermissions, LowerClaim, Question, Review, review};
 use crate::source::{self, Catalogue, Offer, Pinned, Source, SourceError};
 use crate::store::{Store, StoreError};
 
@@ -130,9 +133,28 @@ pub struct InstallStep {
     pub entry: LockEntry,
     /// Whether the lock says it already, and only the files are put back.
     pub is_restored: bool,
+    /// What it can make an agent do.
+    pub capabilities: Vec<Capability>,
+    /// How it differs from the installed version, if there is one.
+    pub difference: Option<SkillDifference>,
     /// What somebody agrees to who installs it, whatever is installed now.
     demands: Vec<ConsentItem>,
     tree: Tree,
+}
+
+/// How a version of a skill differs from the installed one.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SkillDifference {
+    /// The files.
+    pub files: FileChanges,
+    /// What it can make an agent do that the user has not agreed to before.
+    pub added: Vec<Capability>,
+    /// Scripts that the user has agreed to, with other content.
+    pub changed_scripts: Vec<Capability>,
+    /// Lines of capabilities that it does not have any more.
+    pub removed: Vec<String>,
+    /// Whether only texts for people and agents differ: nothing that is run, named, requested or declared otherwise.
+    pub is_wording_only: bool,
 }
 
 /// Why nothing can be installed. Nothing has changed.
@@ -294,6 +316,9 @@ impl InstallError {
             Self::Unresolved(_) => ("version-conflict", ProblemKind::Failed),
             Self::Range(_) => ("invalid-range", ProblemKind::InvalidInput),
             Self::NoRegistry(_) => ("no-registry", ProblemKind::Failed),
+            Self::Lock { source: LockError::Conflict(_), .. } => {
+                ("lock-file-conflict", ProblemKind::Conflict)
+            }
             Self::Lock { .. } => ("lock-file-unusable", ProblemKind::Corrupt),
             Self::Store(_) => ("store-unusable", ProblemKind::Failed),
             Self::Commit { .. } => ("change-failed", ProblemKind::Failed),
@@ -321,6 +346,10 @@ impl InstallError {
             }
             // Its message says which program to use: there is nothing wrong with the file.
             Self::Lock { source: LockError::Version(_), .. } => Vec::new(),
+            Self::Lock { source: LockError::Conflict(_), .. } => vec![Remedy::ResolveLockFile],
+            Self::Lock { source: LockError::Markers(_) | LockError::Side { .. }, .. } => advice(
+                "take one side as a whole from version control, and install the skills of the other side again",
+            ),
             Self::Lock { is_shared: true, .. } => advice("restore it from version control"),
             Self::Lock { is_shared: false, .. } => {
                 let mut remedies = advice(
@@ -490,7 +519,9 @@ impl Installer<'_> {
         offer: Offer,
         chosen: Option<&SkillName>,
     ) -> Result<FetchedSkill, InstallError> {
-        let source::FetchedFiles { tree, notes } = self.source.fetch(&offer.name, &offer.pinned)?;
+        let source::FetchedFiles { tree, mut notes } =
+            self.source.fetch(&offer.name, &offer.pinned)?;
+        notes.extend(source::covered_note(&offer.name, &tree));
         let metadata = read_metadata(&tree, &offer.name, chosen).map_err(|source| {
             let is_name = matches!(source, MetadataError::Name(_));
             let evident = is_name.then(|| evident_name(&offer)).flatten();
@@ -546,7 +577,18 @@ impl Installer<'_> {
         // Whoever has a skill with errors has agreed to that once.
         let before = installed.and_then(|entry| self.store.checked_metadata(&metadata.name, entry));
         let had_errors = before.as_ref().is_some_and(|before| !before.errors.is_empty());
-        let is_prose = metadata.is_prose && !before.is_some_and(|before| before.is_prose);
+        let was_prose = before.as_ref().is_some_and(|before| before.is_prose);
+        let is_prose = metadata.is_prose && !was_prose;
+        let integrity = content_digest(&hashes).integrity();
+        let capabilities = capabilities_of(&tree);
+        let accepted = installed.map(|installed| {
+            self.store.accepted(&metadata.name, installed, &integrity, &capabilities)
+        });
+        let accepted = accepted.unwrap_or_default();
+        let before_files = installed.map(|it| self.store.agreed_files(&metadata.name, it));
+        let files = before_files.map(|before| FileChanges::between(&before, &hashes));
+        let changed_scripts: BTreeSet<String> =
+            files.iter().flat_map(FileChanges::changed_or_added).collect();
         let candidate = Candidate {
             calls_itself: metadata.calls_itself.as_deref(),
             is_prose,
@@ -559,13 +601,25 @@ impl Installer<'_> {
             is_explicit,
             signer_accepted,
             lower_claim: LowerClaim::of(&metadata.skill, attestation.tier, tree.manifest()),
+            capabilities: &capabilities,
+            accepted: &accepted,
+            changed_scripts: &changed_scripts,
         };
         let demands = self.demands(&metadata, &hashes, &candidate);
         let mut review = review(&candidate, installed, self.permissions);
         if installed.is_some_and(|installed| !self.store.has_agreed(&metadata.name, installed)) {
             review.extend(crate::review::review(&candidate, None, self.permissions));
         }
-        let integrity = content_digest(&hashes).integrity();
+        let was = installed.filter(|installed| installed.integrity != integrity);
+        let was = was.and_then(|entry| self.store.installed_lines(&metadata.name, entry));
+        let was = was.unwrap_or_default();
+        let is_declared_same =
+            before.as_ref().is_some_and(|before| declares_same(before, &metadata));
+        let difference = files.map(|files| {
+            let mut difference = difference(files, &review, &was, &capabilities);
+            difference.is_wording_only &= is_declared_same;
+            difference
+        });
         if installed.is_none() {
             review.refusals.extend(self.store.occupied(&metadata.name, &integrity)?);
         }
@@ -586,6 +640,11 @@ impl Installer<'_> {
         entry.dependencies_hash = dependencies_hash(&metadata, &needed.dependencies);
         entry.dependencies = needed.dependencies;
         entry.permissions = metadata.grants.grants().iter().map(ToString::to_string).collect();
+        // What others wrote into the lock file of a project is nothing that this user has agreed to.
+        entry.capabilities = match (installed, self.store.project()) {
+            (Some(installed), None) => remembered(&installed.capabilities, &capabilities),
+            _ => lines(&capabilities),
+        };
         if let Some(installed) = installed {
             entry.keep_extra_of(installed);
         }
@@ -599,6 +658,8 @@ impl Installer<'_> {
             attestation,
             entry,
             is_restored,
+            capabilities,
+            difference,
             demands,
             tree,
         })
@@ -624,6 +685,46 @@ impl Installer<'_> {
         let first_look = review(&candidate, None, InstallPermissions::default());
         ConsentItem::of(&metadata.name, &content_digest(hashes).integrity(), &first_look)
     }
+}
+
+/// How a skill differs from the installed one, by what its review asks.
+fn difference(
+    files: FileChanges,
+    review: &Review,
+    was: &BTreeSet<String>,
+    capabilities: &[Capability],
+) -> SkillDifference {
+    let now = lines(capabilities);
+    let mut difference = SkillDifference {
+        files,
+        removed: was.difference(&now).cloned().collect(),
+        ..SkillDifference::default()
+    };
+    for question in &review.questions {
+        match question {
+            Question::Capability(capability) => difference.added.push(capability.clone()),
+            Question::ChangedScript(script) => difference.changed_scripts.push(script.clone()),
+            _ => {}
+        }
+    }
+    difference.is_wording_only = difference.files.are_documents()
+        && difference.added.is_empty()
+        && difference.changed_scripts.is_empty()
+        && difference.removed.is_empty();
+    difference
+}
+
+/// Whether two versions request, need and offer the same. Tools have their commands in the text, so a skill with tools is
+/// never only worded differently.
+fn declares_same(before: &SkillMetadata, now: &SkillMetadata) -> bool {
+    let grants = |metadata: &SkillMetadata| -> BTreeSet<String> {
+        metadata.grants.grants().iter().map(ToString::to_string).collect()
+    };
+    now.skill.tools.is_empty()
+        && before.skill.tools.is_empty()
+        && grants(before) == grants(now)
+        && before.skill.requirements == now.skill.requirements
+        && before.skill.invocation == now.skill.invocation
 }
 
 /// What an update would change.
@@ -743,6 +844,14 @@ impl InstallStep {
         self.tree
             .files()
             .fold((0, 0), |(count, bytes), (_, file)| (count + 1, bytes + file.bytes.len()))
+    }
+
+    /// The unified difference of its texts from those that are installed. Without an installed version everything is new.
+    pub fn text_difference(&self, store: &Store) -> String {
+        let is_there = self.difference.is_some();
+        let path = store.skill_path(self.name());
+        let before = is_there.then(|| Tree::read(&path, &PackageLimits::PACKAGE).ok()).flatten();
+        text_difference(before.as_ref().map(|read| &read.tree), &self.tree)
     }
 
     /// Why it can't be installed, when it is refused.

@@ -92,9 +92,12 @@
 
 pub mod agents;
 pub mod agreement;
+pub mod capabilities;
 pub mod commit;
 pub mod composition;
+pub mod conflict;
 pub mod declared_version;
+pub mod difference;
 pub mod discovery;
 pub mod drift;
 pub mod import;

@@ -63,6 +63,9 @@ pub struct LockEntry {
     pub dependencies: BTreeMap<SkillName, semver::Version>,
     /// What it may ask for, one grant a line, in the order of their texts.
     pub permissions: BTreeSet<String>,
+    /// What it can make an agent do, of this version and of earlier ones, as far as the user has agreed to it. In the lock
+    /// file of a project it is information: somebody else may have written it.
+    pub capabilities: BTreeSet<String>,
     /// The digest of what the user approved when installing it.
     pub approved: Option<String>,
     /// Fields that are not ours.
@@ -75,6 +78,24 @@ pub enum LockError {
     /// Not JSON.
     #[error("it is not JSON: {0}")]
     Json(String),
+    /// Version control could not merge two versions of it.
+    #[error("it has a merge conflict (line {0})")]
+    Conflict(usize),
+    /// The markers of a merge conflict do not fit together.
+    #[error("it has a merge conflict whose markers are incomplete (line {0})")]
+    Markers(usize),
+    /// One side of a merge conflict is no lock by itself.
+    #[error(
+        "it has a merge conflict (line {line}), and the side `{label}` can't be read by itself: {problem}"
+    )]
+    Side {
+        /// The line of the first marker.
+        line: usize,
+        /// What the marker calls the side.
+        label: String,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// A later version, or another file. It is left as it is: a lock is never thrown away.
     #[error(
         "it has version {0}, and this program reads version {VERSION}; use the program that wrote it, or a newer one"
@@ -90,7 +111,7 @@ pub enum LockError {
     },
 }
 
-const KNOWN: [&str; 20] = [
+const KNOWN: [&str; 21] = [
     "version",
     "integrity",
     "files",
@@ -108,6 +129,7 @@ const KNOWN: [&str; 20] = [
     "required_by",
     "dependencies",
     "permissions",
+    "capabilities",
     "approved",
     "namespace",
     "registry",
@@ -138,6 +160,7 @@ impl LockEntry {
             required_by: BTreeSet::new(),
             dependencies: BTreeMap::new(),
             permissions: BTreeSet::new(),
+            capabilities: BTreeSet::new(),
             approved: None,
             extra: Map::new(),
         }
@@ -162,6 +185,9 @@ impl LockEntry {
 impl LockFile {
     /// Reads a lock.
     pub fn parse(text: &str) -> Result<Self, LockError> {
+        if let Some(line) = crate::conflict::conflict_line(text) {
+            return Err(LockError::Conflict(line));
+        }
         let value: Value =
             serde_json::from_str(text).map_err(|error| LockError::Json(error.to_string()))?;
         let Value::Object(mut top) = value else {
@@ -198,6 +224,13 @@ impl LockFile {
         }
         lock.extra = top;
         Ok(lock)
+    }
+
+    /// Keeps the fields of another lock that this version does not know, unless it has them itself.
+    pub(crate) fn keep_unknown_of(&mut self, other: &Self) {
+        for (key, value) in &other.extra {
+            self.extra.entry(key.clone()).or_insert_with(|| value.clone());
+        }
     }
 
     /// The text of the lock: keys in a fixed order, so that a change shows as what it is.
@@ -261,6 +294,9 @@ fn to_value(entry: &LockEntry) -> Value {
     }
     if !entry.permissions.is_empty() {
         put("permissions", entry.permissions.iter().map(String::as_str).collect());
+    }
+    if !entry.capabilities.is_empty() {
+        put("capabilities", entry.capabilities.iter().map(String::as_str).collect());
     }
     if let Some(approved) = &entry.approved {
         put("approved", approved.clone().into());
@@ -410,6 +446,7 @@ impl Fields {
             }
         }
         locked.permissions = self.texts("permissions")?.into_iter().collect();
+        locked.capabilities = self.texts("capabilities")?.into_iter().collect();
         locked.approved = self.optional_text("approved")?;
         if let Value::Object(map) = self.value {
             locked.extra =
@@ -539,6 +576,7 @@ mod tests {
         entry.dependencies =
             [("dep".parse().expect("a name"), semver::Version::new(0, 1, 0))].into();
         entry.permissions = ["network:read:a.example".to_owned()].into();
+        entry.capabilities = ["host a.example".to_owned(), "program curl".to_owned()].into();
         entry.approved = Some("sha256-z".to_owned());
         let text = str::to_owned;
         let sources = [

@@ -90,6 +90,14 @@ pub enum ReferenceError {
         /// Why it is no name.
         name: Option<SkillNameError>,
     },
+    /// A path that is there, and a repository or a skill of a registry as well.
+    #[error("`{text}` is a folder or file here, and could also be {}", .other.noun())]
+    Ambiguous {
+        /// The word.
+        text: String,
+        /// What else it could mean.
+        other: OtherMeaning,
+    },
     /// A transport that runs programs or sends in the clear.
     #[error("`{scheme}:` addresses are not used; give `https:`, `ssh:` or a path")]
     Scheme {
@@ -110,6 +118,31 @@ pub enum ReferenceError {
     },
 }
 
+/// What `a/b` could mean besides a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OtherMeaning {
+    /// A repository with this address.
+    Repository(String),
+    /// A skill of a registry with this name.
+    Registry(String),
+}
+
+impl OtherMeaning {
+    /// A spelling that means this and nothing else.
+    pub fn spelling(&self) -> &str {
+        match self {
+            Self::Repository(spelling) | Self::Registry(spelling) => spelling,
+        }
+    }
+
+    fn noun(&self) -> &'static str {
+        match self {
+            Self::Repository(_) => "a repository",
+            Self::Registry(_) => "a skill of the registry",
+        }
+    }
+}
+
 /// Where `owner/repository` lies.
 const USUAL_HOST: &str = "https://github.com";
 
@@ -127,7 +160,8 @@ impl Reference {
     /// Understands a word. `here` says what lies at a path; it is asked only about words that could be one.
     ///
     /// What looks like a path (`./x`, `/x`, `~/x`, a file's ending) is one. Anything else is a path only when it is there
-    /// and could not be a name, so that a folder called like a skill or a domain never hides it.
+    /// and could not be a name, so that a folder called like a skill or a domain never hides it. `a/b` that is there and
+    /// could be a repository is an error: only whoever wrote it knows which one is meant.
     pub fn parse(
         text: &str,
         slash: SlashMeaning,
@@ -177,6 +211,20 @@ impl Reference {
             Ok(named)
                 if named.namespace.is_some()
                     && named.range.is_none()
+                    && !text.starts_with('@')
+                    && here(text) != PathKind::Nothing =>
+            {
+                let other = match slash {
+                    SlashMeaning::Repository => {
+                        OtherMeaning::Repository(format!("{USUAL_HOST}/{text}"))
+                    }
+                    SlashMeaning::Registry => OtherMeaning::Registry(format!("@{text}")),
+                };
+                Err(ReferenceError::Ambiguous { text: text.to_owned(), other })
+            }
+            Ok(named)
+                if named.namespace.is_some()
+                    && named.range.is_none()
                     && slash == SlashMeaning::Repository =>
             {
                 git_short(text, unknown)
@@ -187,6 +235,14 @@ impl Reference {
             Err(_) if text.contains('/') => git_short(text, unknown),
             Err(error) => Err(unknown(Some(error))),
         }
+    }
+}
+
+impl Reference {
+    /// A repository by its address, perhaps with `revision:folder`.
+    pub fn repository(url: String, fragment: Option<&str>) -> Result<Self, ReferenceError> {
+        let (revision, folder) = of_fragment(fragment);
+        git(url, revision, folder)
     }
 }
 
@@ -451,7 +507,7 @@ mod tests {
     #[track_caller]
     fn check(text: &str, slash: SlashMeaning, expected: &str) {
         let parsed = Reference::parse(text, slash, |path| match path {
-            "weather" | "odd_Folder" | "host.example" => PathKind::Folder,
+            "weather" | "odd_Folder" | "host.example" | "both/here" => PathKind::Folder,
             "pack.tar.gz" | "readme.example" | "skills/SKILL.md" => PathKind::File,
             _ => PathKind::Nothing,
         });
@@ -519,6 +575,18 @@ mod tests {
         check("localhost:8080#weather", Registry, "domain http://localhost:8080#weather");
         check("127.0.0.1:8080", Registry, "domain http://127.0.0.1:8080");
         check("host.example:8443#weather", Registry, "domain https://host.example:8443#weather");
+    }
+
+    #[test]
+    fn a_folder_that_could_be_a_repository_is_neither() {
+        use SlashMeaning::{Registry, Repository};
+        let start = "error `both/here` is a folder or file here, and could also be";
+        check("both/here", Repository, &format!("{start} a repository"));
+        check("both/here", Registry, &format!("{start} a skill of the registry"));
+        check("./both/here", Repository, "path ./both/here");
+        check("@both/here", Registry, "named both/here");
+        check("both/here@1", Registry, "named both/here@1");
+        check("github:both/here", Registry, "git https://github.com/both/here");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use prowess_resolve::{Package, Release};
 use crate::reference::{NamedReference, Reference};
 
 pub use find::{FoundFolder, MOST_MANIFEST_BYTES, declared_name, distinct, skill_folders};
-pub use local::{Local, tree_of_file, withheld};
+pub use local::{Local, covered_note, tree_of_file, withheld};
 
 /// The exact place a skill was taken from. Taken from there again, it is the same bytes, or an error.
 #[derive(Debug, Clone, PartialEq, Eq)]

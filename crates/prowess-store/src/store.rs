@@ -29,6 +29,21 @@ const SKILLS: &str = "skills";
 const STAGING: &str = "staging";
 /// The file that writers lock. It stays empty.
 const WRITERS: &str = "store.lock";
+/// In the store of a project: what version control leaves out.
+const IGNORED_FILE: &str = ".gitignore";
+/// The lock file says which bytes belong into `skills`, so that these can be restored. Everything else is about this
+/// machine: what is being prepared, who is writing, where skills were placed for the agents here.
+const IGNORED: &str = "\
+# Written by prowess. Commit skill-lock.json and this file; `prowess install`
+# restores the skills from the lock file. Remove the line `/skills/` to commit
+# the skills as well: this file is not written again.
+/skills/
+/staging/
+/store.lock
+/placements.json
+/placements.json.new
+/skill-lock.json.conflict
+";
 /// In the folder of a change.
 pub(crate) const JOURNAL: &str = "journal";
 /// Longer than the journal of any change.
@@ -269,6 +284,9 @@ impl Store {
         let below =
             |name| root.folder_or_make(name).map_err(|source| self.access("open", name, source));
         let (skills, staging) = (below(SKILLS)?, below(STAGING)?);
+        if self.is_shared() {
+            write_ignored(&root).map_err(|source| self.access("write", IGNORED_FILE, source))?;
+        }
         Ok(self.folders.get_or_init(|| Folders { root, skills, staging }))
     }
 
@@ -518,6 +536,19 @@ impl StoreGuard<'_> {
     /// What the lock file says, if there is one.
     pub fn lock_file(&self, most_bytes: u64) -> Result<Option<Vec<u8>>, StoreError> {
         self.store.lock_file_in(&self.folders.root, most_bytes)
+    }
+}
+
+/// Writes which files of a project's store are not kept under version control. A file that exists is left alone: whoever
+/// wants the skills themselves under version control removes that line.
+fn write_ignored(root: &Folder) -> io::Result<()> {
+    if root.kind(IGNORED_FILE.as_bytes())?.is_some() {
+        return Ok(());
+    }
+    match root.make_file(IGNORED_FILE, 0o644, &mut IGNORED.as_bytes()) {
+        // Another process was faster.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        written => written,
     }
 }
 

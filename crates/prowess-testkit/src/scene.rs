@@ -205,11 +205,17 @@ impl Scene {
         drop(command);
         drop(terminal);
         let mut shown = Vec::new();
-        let mut lines = typed.split_inclusive('\n');
+        let mut lines = typed.split_inclusive('\n').peekable();
         let mut byte = [0];
         // The end of a terminal is an error there, and what came before it is all there is.
         while let Ok(1) = screen.read(&mut byte) {
             shown.push(byte[0]);
+            // A list to choose from is answered by a line that says so, else nothing is chosen.
+            if shown.ends_with(b"Enter for none: ") {
+                let chosen = lines.next_if(|line| line.starts_with("choose:"));
+                let answer = chosen.map_or("\n", |line| &line["choose:".len()..]);
+                screen.write_all(answer.as_bytes()).expect("the terminal takes what is typed");
+            }
             // People answer when they are asked; what they type before does not count.
             if shown.ends_with(b"]o: ")
                 && let Some(line) = lines.next()

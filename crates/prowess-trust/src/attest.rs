@@ -187,7 +187,9 @@ impl Attestation {
     ) -> Result<Verdict, SignatureError> {
         let witnessed = match proof.time {
             SignatureTime::Witnessed(at) => Some(at),
-            SignatureTime::Unknown | SignatureTime::Claimed(_) => signature.first_seen,
+            SignatureTime::Unknown | SignatureTime::Noted(_) | SignatureTime::Claimed(_) => {
+                signature.first_seen
+            }
         };
         let path = &signature.path;
         let standing = match proof.anchor {

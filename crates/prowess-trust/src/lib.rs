@@ -40,7 +40,7 @@ pub use key::{GenerateError, KeyKind, PublicKey, SecretKey};
 pub use key_file::{Cost, KeyFileError, KeyFolder, KeyName, KeyNameError, ListedKey};
 pub use material::{Checked, Material, MaterialError};
 pub use scheme::oms::sign_oms;
-pub use scheme::record::{SignError, sign};
+pub use scheme::record::{SignError, sign, sign_dated};
 pub use scheme::sigstore::SigstoreIdentity;
 pub use scheme::{Scheme, SignatureTime};
 pub use timestamp::{Timestamp, TimestampError};

@@ -39,6 +39,8 @@ pub(crate) fn signature_names() -> &'static [&'static str] {
 pub enum SignatureTime {
     /// Nobody says.
     Unknown,
+    /// A note beside the signature says, which nothing protects.
+    Noted(Timestamp),
     /// The signer says. A thief of the key can say what they like.
     Claimed(Timestamp),
     /// A third party whose word was checked says.

@@ -1,5 +1,9 @@
 //! The command line: the verbs, and the options that all of them have.
 
+pub(crate) mod clients;
+pub(crate) mod complete;
+pub(crate) mod groups;
+
 use std::ffi::OsString;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
@@ -8,9 +12,9 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use prowess_format::dialect::{self, Dialect};
 
 use crate::commands::{
-    agent, approvals, check, completions, convert, doctor, explain, generate_docs, info, install,
-    kb, key, list, lock, man, migrate, models, new, outdated, pack, policy, prompt, remove, render,
-    run, schema, search, show, sign, trawl, trust, update, verify, which, workflow,
+    agent, approvals, check, completions, convert, doctor, exec, explain, generate_docs, info,
+    install, kb, key, list, lock, man, migrate, models, new, outdated, pack, policy, prompt,
+    remove, render, run, schema, search, show, sign, trawl, trust, update, verify, which, workflow,
 };
 use crate::log::LogOption;
 
@@ -36,11 +40,11 @@ Examples:
 
 Exit codes:
   0  success
-  1  findings at error level, or the operation failed
+  1  findings at error level, the operation failed, or something exists already
   2  the arguments are wrong
   3  something that you named does not exist
-  4  refused: possible, but not allowed
-`run` and `workflow` have more, see `prowess run --help`."
+  4  refused: not allowed, or nobody could be asked
+`run`, `exec` and `workflow` have more, see `prowess run --help`."
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -75,14 +79,16 @@ pub(crate) struct OutputOptions {
 #[derive(Subcommand)]
 #[command(defer = true)]
 pub(crate) enum Verb {
+    #[command(aliases = ["lint", "validate"])]
     Check(check::Arguments),
     Show(show::Arguments),
     Convert(convert::Arguments),
     Migrate(migrate::Arguments),
-    #[command(alias = "init")]
+    #[command(aliases = ["init", "create"])]
     New(new::Arguments),
     Render(render::Arguments),
     Run(run::Arguments),
+    Exec(exec::Arguments),
     Models(models::Arguments),
     Workflow(workflow::Arguments),
     Prompt(prompt::Arguments),
@@ -97,7 +103,7 @@ pub(crate) enum Verb {
     #[command(alias = "upgrade")]
     Update(update::Arguments),
     Outdated(outdated::Arguments),
-    #[command(aliases = ["uninstall", "rm"])]
+    #[command(aliases = ["uninstall", "rm", "delete"])]
     Remove(remove::Arguments),
     #[command(alias = "ls")]
     List(list::Arguments),
@@ -137,6 +143,13 @@ pub(crate) fn verbs(command: &clap::Command) -> impl Iterator<Item = &clap::Comm
     command.get_subcommands().filter(|verb| !verb.is_hide_set())
 }
 
+/// The verbs that users see, group by group.
+pub(crate) fn verbs_in_groups(command: &clap::Command) -> Vec<&clap::Command> {
+    let groups = groups::grouped(command);
+    let names = groups.iter().flat_map(|(_, verbs)| verbs).map(|verb| verb.name.as_str());
+    names.filter_map(|name| command.find_subcommand(name)).collect()
+}
+
 /// Reads this process's arguments.
 pub(crate) fn parse() -> Result<Cli, clap::Error> {
     let arguments = with_hyphened_words(std::env::args_os().collect());
@@ -144,6 +157,7 @@ pub(crate) fn parse() -> Result<Cli, clap::Error> {
     if !begins_with_verb(&command, &arguments) {
         // The list of all verbs shows what each is for, which is defined with its arguments.
         command.build();
+        command = groups::with_groups(command);
     }
     let mut matches = command.try_get_matches_from_mut(arguments)?;
     Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))

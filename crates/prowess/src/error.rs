@@ -44,6 +44,8 @@ pub(crate) struct Error {
     pub(crate) message: String,
     /// Next steps, one line each.
     pub(crate) hints: Vec<String>,
+    /// The code of the problem, if a library reported it.
+    pub(crate) code: Option<&'static str>,
     /// The findings of a check, if they are the reason: for programs, in the shape of `check --format json`.
     pub(crate) findings: Vec<Value>,
 }
@@ -86,7 +88,7 @@ impl Error {
     }
 
     fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), hints: Vec::new(), findings: Vec::new() }
+        Self { kind, message: message.into(), hints: Vec::new(), code: None, findings: Vec::new() }
     }
 
     /// Adds a next step.

@@ -20,6 +20,12 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|verb| verb == "run") {
         prowess_sandbox::warm_up();
     }
+    if std::env::var_os(cli::complete::VARIABLE).is_some() {
+        // Prints candidates for a shell and ends the process.
+        clap_complete::CompleteEnv::with_factory(cli::complete::command)
+            .var(cli::complete::VARIABLE)
+            .complete();
+    }
     match cli::parse() {
         Ok(cli) => commands::run(cli),
         Err(error) => terminal::printer::usage(&error),

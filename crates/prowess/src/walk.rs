@@ -7,8 +7,11 @@ mod worker;
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+
+use prowess_engine::TrackedFiles;
+use prowess_format::diagnostic::{FixSafety, Rule, Severity};
 
 use crate::error::Error;
 use crate::skill::check_report::{CheckOptions, Examined, FileReport};
@@ -23,8 +26,8 @@ pub(crate) struct WalkOptions {
     pub(crate) roots: Vec<Root>,
     /// Whether other spellings such as skill.md count as SKILL.md (OC-7).
     pub(crate) all_spellings: bool,
-    /// Whether safe fixes are written.
-    pub(crate) fix: bool,
+    /// The least safety of the fixes that are written; `None` writes none.
+    pub(crate) fix: Option<FixSafety>,
     /// The number of threads; 0 is one per core.
     pub(crate) threads: usize,
 }
@@ -62,6 +65,7 @@ pub(crate) struct Walked {
 struct SeenName {
     name_key: u64,
     path: PathBuf,
+    disabled: Vec<&'static Rule>,
 }
 
 /// The state that all workers share.
@@ -74,6 +78,8 @@ struct Job<'w> {
     folders: HashSet<PathBuf>,
     /// The files that were checked, if two roots may overlap.
     visited: Option<Mutex<HashSet<String>>>,
+    /// The tracked files of repositories, by their root, read when .gitignore excludes something.
+    tracked: Mutex<HashMap<PathBuf, Option<Arc<TrackedFiles>>>>,
     total: Mutex<Walked>,
 }
 
@@ -95,6 +101,7 @@ pub(crate) fn walk(
             .map(|root| PathBuf::from(skill_ref::shown(&root.path)))
             .collect(),
         visited: None,
+        tracked: Mutex::default(),
         total: Mutex::default(),
     };
     if options.roots.iter().any(|root| job.is_below_a_root(&root.path)) {
@@ -103,10 +110,13 @@ pub(crate) fn walk(
     run(&job);
     let mut walked = job.total.into_inner().expect("no worker panics while it hands in its share");
     find_rivals(&mut walked, check);
-    if walked.files > 1 && !check.clean_files {
-        walked.reports.retain(|report| !report.findings.is_empty() || !report.verdicts.is_empty());
-    }
     walked.reports.sort_by(|a, b| a.path.cmp(&b.path));
+    merge_copies(&mut walked);
+    if walked.files > 1 && !check.clean_files {
+        walked.reports.retain(|report| {
+            !report.findings.is_empty() || !report.verdicts.is_empty() || report.copy_of.is_some()
+        });
+    }
     walked.failures.sort_by(|a, b| a.message.cmp(&b.message));
     walked
 }
@@ -133,6 +143,24 @@ fn run(job: &Job<'_>) {
 const MOST_THREADS: usize = 256;
 
 impl Job<'_> {
+    /// Whether git tracks a file, or a file in a folder.
+    fn is_tracked(&self, path: &Path, is_folder: bool) -> bool {
+        let Some(name) = path.file_name() else { return false };
+        let Ok(parent) = prowess_files::atomic::folder_of(path).canonicalize() else {
+            return false;
+        };
+        let Some(repository) = TrackedFiles::repository_of(&parent) else { return false };
+        let tracked = {
+            let mut known = self.tracked.lock().unwrap_or_else(PoisonError::into_inner);
+            let read = || TrackedFiles::read(&repository).map(Arc::new);
+            known.entry(repository.clone()).or_insert_with(read).clone()
+        };
+        let full = parent.join(name);
+        tracked.is_some_and(|tracked| {
+            full.strip_prefix(&repository).is_ok_and(|path| tracked.contains(path, is_folder))
+        })
+    }
+
     /// Whether a path is inside one of the other roots.
     fn is_below_a_root(&self, path: &Path) -> bool {
         if self.folders.is_empty() {
@@ -157,12 +185,12 @@ impl Walked {
         }
     }
 
-    fn take(&mut self, examined: Examined, path: PathBuf) {
+    fn take(&mut self, examined: Examined, path: PathBuf, disabled: &[&'static Rule]) {
         self.errors += examined.errors;
         self.warnings += examined.warnings;
         self.reports.extend(examined.report);
         if let Some(name_key) = examined.name_key {
-            self.seen.push(SeenName { name_key, path });
+            self.seen.push(SeenName { name_key, path, disabled: disabled.to_vec() });
         }
     }
 
@@ -176,6 +204,38 @@ impl Walked {
         self.reports.extend(share.reports);
         self.failures.extend(share.failures);
         self.seen.extend(share.seen);
+    }
+}
+
+/// Reports the findings of identical files once, at the first by path: projects mirror skills for several agents.
+fn merge_copies(walked: &mut Walked) {
+    let mut originals: HashMap<u64, usize> = HashMap::new();
+    for at in 0..walked.reports.len() {
+        let report = &walked.reports[at];
+        if report.findings.is_empty() || report.bytes == 0 {
+            continue;
+        }
+        let Some(&first) = originals.get(&report.content) else {
+            originals.insert(report.content, at);
+            continue;
+        };
+        let original = &walked.reports[first];
+        let signature = |report: &FileReport| -> Vec<_> {
+            let findings = report.findings.iter();
+            findings.map(|found| (found.rule.name, found.start, found.message.clone())).collect()
+        };
+        if signature(original) != signature(report) {
+            continue;
+        }
+        let of = |severity: Severity| {
+            report.findings.iter().filter(|found| found.severity == severity).count()
+        };
+        walked.errors -= of(Severity::Error);
+        walked.warnings -= of(Severity::Warning);
+        let path = original.path.clone();
+        let report = &mut walked.reports[at];
+        report.copy_of = Some(path);
+        report.findings.clear();
     }
 }
 
@@ -197,7 +257,10 @@ fn find_rivals(walked: &mut Walked, check: &CheckOptions<'_>) {
         walked.reports.iter().enumerate().map(|(at, report)| (report.path.clone(), at)).collect();
     for (seen, first) in rivals {
         let Ok(bytes) = skill_ref::read(&seen.path) else { continue };
-        let examined = worker::examine(&seen.path, &bytes, check, Some(&first));
+        let examined = worker::examine(&seen.path, &bytes, check, &seen.disabled, Some(&first));
+        if !examined.is_rival {
+            continue;
+        }
         walked.errors += 1;
         let Some(report) = examined.report else { continue };
         match at.get(&report.path) {

@@ -40,6 +40,10 @@ const SARIF_CRATE: &str = "serde-sarif";
 const SARIF_VERSION: &str = "0.8.0";
 const SARIF_SCHEMA: &str = "src/schema.json";
 
+/// Two validators of JSON Schemas, which test ours: one for Python and one for Node.
+const JSONSCHEMA: (&str, &str) = ("jsonschema", "4.26.0");
+const AJV: (&str, &str) = ("ajv", "8.20.0");
+
 pub(super) fn tools(permission: Permission) -> Result<Tools> {
     toolchain_component("rustfmt", "fmt", permission)?;
     toolchain_component("clippy", "clippy", permission)?;
@@ -52,9 +56,20 @@ pub(super) fn tools(permission: Permission) -> Result<Tools> {
     let model_signing_python = model_signing(permission)?;
     let uv = uv(&reference_python, permission)?;
     let sarif_schema = sarif_schema(permission)?;
+    let jsonschema_python = jsonschema(permission)?;
+    let ajv = ajv(permission)?;
     let wordllama = wordllama(&reference_python, permission)?;
     let pgvector = pgvector(&reference_python, permission)?;
-    Ok(Tools { reference_python, model_signing_python, uv, sarif_schema, wordllama, pgvector })
+    Ok(Tools {
+        reference_python,
+        model_signing_python,
+        uv,
+        sarif_schema,
+        jsonschema_python,
+        ajv,
+        wordllama,
+        pgvector,
+    })
 }
 
 fn toolchain_component(component: &str, subcommand: &str, permission: Permission) -> Result<()> {
@@ -153,6 +168,55 @@ fn model_signing(permission: Permission) -> Result<PathBuf> {
         bail!("`{wanted}` was installed into `{}` but cannot be imported there", folder.display());
     }
     Ok(python)
+}
+
+/// The Python validator, in an environment of its own.
+fn jsonschema(permission: Permission) -> Result<PathBuf> {
+    let (name, version) = JSONSCHEMA;
+    let folder = process::target_dir().join("tools/jsonschema");
+    let python = folder.join("bin/python");
+    let wanted = format!("{name} {version}");
+    let script = format!(
+        "import importlib.metadata, jsonschema; \
+         assert importlib.metadata.version('{name}') == '{version}'"
+    );
+    let is_there = || succeeds(command(&python).args(["-c", &script]));
+    if is_there() {
+        found(&wanted);
+        return Ok(python);
+    }
+    environment(&folder, &[&format!("{name}=={version}")], &wanted, permission)?;
+    if !is_there() {
+        bail!("`{wanted}` was installed into `{}` but cannot be imported there", folder.display());
+    }
+    Ok(python)
+}
+
+/// The Node validator, in a folder of its own. Scripts of packages are not run while it is installed.
+fn ajv(permission: Permission) -> Result<PathBuf> {
+    let (name, version) = AJV;
+    system_program("node", "nodejs", permission)?;
+    let folder = process::target_dir().join("tools/ajv");
+    let wanted = format!("{name} {version}");
+    let script =
+        format!("process.exit(require('{name}/package.json').version === '{version}' ? 0 : 1)");
+    let is_there = || {
+        let modules = folder.join("node_modules");
+        succeeds(command("node").env("NODE_PATH", modules).args(["-e", &script]))
+    };
+    if is_there() {
+        found(&wanted);
+        return Ok(folder);
+    }
+    system_program("npm", "npm", permission)?;
+    let mut npm = command("npm");
+    npm.args(["install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"]);
+    npm.arg(&folder).arg(format!("{name}@{version}"));
+    install(&wanted, &mut npm, permission)?;
+    if !is_there() {
+        bail!("`{wanted}` was installed into `{}` but cannot be loaded there", folder.display());
+    }
+    Ok(folder)
 }
 
 /// Makes a Python environment anew, with some packages in it.

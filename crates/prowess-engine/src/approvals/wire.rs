@@ -1,6 +1,8 @@
 //! The file of approvals as text. It carries a version, and fields from the future are tolerated.
 
-use prowess_policy::{Approval, Approvals, Digest, FileHashes, ProgramPin, Project};
+use prowess_policy::{
+    Approval, Approvals, Digest, FileHashes, ProgramPin, Project, RememberedGrant,
+};
 use serde_json::{Map, Value, json};
 
 /// The version that is written.
@@ -9,12 +11,28 @@ const VERSION: u64 = 1;
 /// The file's text.
 pub(super) fn write(approvals: &Approvals) -> String {
     let records: Vec<Value> = approvals.records().iter().map(record).collect();
-    format!("{:#}\n", json!({ "version": VERSION, "approvals": records }))
+    let grants: Vec<Value> = approvals.grants().iter().map(grant_record).collect();
+    let file = json!({ "version": VERSION, "approvals": records, "grants": grants });
+    format!("{file:#}\n")
+}
+
+fn grant_record(grant: &RememberedGrant) -> Value {
+    json!({
+        "skill": grant.skill,
+        "skill_folder": grant.skill_folder,
+        "project": project(&grant.project),
+        "digest": grant.digest.as_str(),
+        "grants": grant.grants,
+        "programs": pins(&grant.pins),
+        "given_at": grant.given_at,
+    })
+}
+
+fn pins(pins: &[ProgramPin]) -> Vec<Value> {
+    pins.iter().map(|pin| json!({ "path": pin.path, "sha256": pin.sha256 })).collect()
 }
 
 fn record(approval: &Approval) -> Value {
-    let pins: Vec<Value> =
-        approval.pins.iter().map(|pin| json!({ "path": pin.path, "sha256": pin.sha256 })).collect();
     let files: Map<String, Value> =
         approval.files.iter().map(|(path, hash)| (path.clone(), hash.clone().into())).collect();
     json!({
@@ -25,7 +43,7 @@ fn record(approval: &Approval) -> Value {
         "digest": approval.digest.as_str(),
         "files": files,
         "grants": approval.grants,
-        "programs": pins,
+        "programs": pins(&approval.pins),
         "given_at": approval.given_at,
     })
 }
@@ -50,21 +68,51 @@ pub(super) fn read(text: &str) -> Result<Approvals, String> {
         _ => return Err("it has no version".to_owned()),
     }
     let records = file["approvals"].as_array().ok_or("it has no list of approvals")?;
-    Ok(Approvals::new(records.iter().filter_map(approval).collect()))
+    // Earlier versions wrote none.
+    let grants = file["grants"].as_array().into_iter().flatten().filter_map(remembered).collect();
+    Ok(Approvals::new(records.iter().filter_map(approval).collect()).with_grants(grants))
+}
+
+fn text(value: &Value) -> Option<String> {
+    value.as_str().map(str::to_owned)
+}
+
+fn texts(value: &Value) -> Option<Vec<String>> {
+    value.as_array()?.iter().map(text).collect()
+}
+
+fn pins_of(value: &Value) -> Option<Vec<ProgramPin>> {
+    let pin =
+        |pin: &Value| Some(ProgramPin { path: text(&pin["path"])?, sha256: text(&pin["sha256"])? });
+    value.as_array()?.iter().map(pin).collect()
+}
+
+/// Earlier versions wrote no folder, and such a yes counts nowhere. A missing folder is not every folder.
+fn project_of(record: &Value) -> Project {
+    match record.get("project") {
+        Some(Value::Null) => Project::Any,
+        Some(Value::String(folder)) => Project::Folder(folder.clone()),
+        _ => Project::Unknown,
+    }
+}
+
+fn remembered(record: &Value) -> Option<RememberedGrant> {
+    Some(RememberedGrant {
+        skill: text(&record["skill"])?,
+        skill_folder: text(&record["skill_folder"]),
+        project: project_of(record),
+        digest: Digest::new(text(&record["digest"])?),
+        grants: texts(&record["grants"])?,
+        pins: pins_of(&record["programs"])?,
+        given_at: record["given_at"].as_u64()?,
+    })
 }
 
 fn approval(record: &Value) -> Option<Approval> {
-    let text = |value: &Value| value.as_str().map(str::to_owned);
     // A missing tool is no tool and not all of them.
     let tool = match record.get("tool")? {
         Value::Null => None,
         tool => Some(text(tool)?),
-    };
-    // Earlier versions wrote no folder, and such a yes counts nowhere. A missing folder is not every folder.
-    let project = match record.get("project") {
-        Some(Value::Null) => Project::Any,
-        Some(Value::String(folder)) => Project::Folder(folder.clone()),
-        _ => Project::Unknown,
     };
     let files: FileHashes = match record["files"].as_object() {
         Some(files) => {
@@ -72,17 +120,15 @@ fn approval(record: &Value) -> Option<Approval> {
         }
         None => FileHashes::new(),
     };
-    let pin =
-        |pin: &Value| Some(ProgramPin { path: text(&pin["path"])?, sha256: text(&pin["sha256"])? });
     Some(Approval {
         skill: text(&record["skill"])?,
         skill_folder: text(&record["skill_folder"]),
-        project,
+        project: project_of(record),
         files,
         digest: Digest::new(text(&record["digest"])?),
         tool,
-        grants: record["grants"].as_array()?.iter().map(text).collect::<Option<_>>()?,
-        pins: record["programs"].as_array()?.iter().map(pin).collect::<Option<_>>()?,
+        grants: texts(&record["grants"])?,
+        pins: pins_of(&record["programs"])?,
         given_at: record["given_at"].as_u64()?,
     })
 }

@@ -25,7 +25,7 @@ const MAX_GRANTS: usize = 8192;
 const NOT_FILES: &[&str] = &["proc", "sys", "dev", "run", "boot", "lost+found", "tmp"];
 /// Top-level folders of the system. No grant of "everything" makes them writable, because the programs that are granted
 /// lie there (attack sandbox-B11).
-const SYSTEM: &[&str] =
+pub(super) const SYSTEM: &[&str] =
     &["usr", "etc", "opt", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "nix"];
 
 /// Files of `/etc` that a run has of its own: who it is, and how it finds others.

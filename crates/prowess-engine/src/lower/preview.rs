@@ -3,7 +3,7 @@
 //! is no basis for a yes.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use prowess_format::permission::{Domain, Level};
@@ -17,7 +17,7 @@ use prowess_sandbox::{FileAccess, FileGrant};
 
 use super::files::{self, FileContext, FileError};
 use super::uses::Uses;
-use super::{protect, worktree};
+use super::{protect, secrets, worktree};
 use crate::programs::Images;
 use crate::world::World;
 
@@ -63,6 +63,8 @@ pub(crate) struct GrantPreview {
     realities: Vec<(String, GrantEffect)>,
     /// What is opened beside the grants.
     beside: Option<Line>,
+    /// Files with keys that stay closed.
+    hidden: Option<Line>,
     /// What is granted and not there, and limits that the kernel does not hold.
     notes: Vec<Line>,
 }
@@ -91,6 +93,7 @@ impl GrantPreview {
             realities.push((grant.to_string(), effect_of));
             opened.extend(found.unwrap_or_default());
         }
+        let hidden = secrets::hidden(&opened, allowed, world, secrets::MAX_FOLDERS_TOLD);
         let repository = worktree::open(images, &opened, world);
         let is_limited = allowed.limits.memory_bytes.is_some();
         let best_effort = (is_limited && !prowess_sandbox::has_memory_accounting())
@@ -99,7 +102,8 @@ impl GrantPreview {
         Self {
             realities,
             beside: beside(&repository.grants),
-            notes: notes.map(|text| Line { kind: LineKind::Note, text }).collect(),
+            hidden: hidden_line(&hidden.files, world),
+            notes: notes.map(|text| Line::new(LineKind::Note, text)).collect(),
         }
     }
 
@@ -114,9 +118,9 @@ impl GrantPreview {
             return lines;
         }
         let after_grants = lines.iter().rposition(|line| line.kind == LineKind::May);
-        if let Some(beside) = &self.beside {
-            lines.insert(after_grants.map_or(lines.len(), |at| at + 1), beside.clone());
-        }
+        let more = self.beside.iter().chain(&self.hidden).cloned();
+        let at = after_grants.map_or(lines.len(), |at| at + 1);
+        lines.splice(at..at, more);
         lines.extend(self.notes.iter().cloned());
         lines
     }
@@ -192,7 +196,16 @@ fn beside(grants: &[FileGrant]) -> Option<Line> {
         let changed = changed.join(", ");
         format!("may read the repository {repository} and change its {changed}, {because}")
     };
-    Some(Line { kind: LineKind::May, text })
+    Some(Line::new(LineKind::May, text))
+}
+
+/// Files with keys in words.
+fn hidden_line(files: &BTreeSet<PathBuf>, world: &World) -> Option<Line> {
+    let relative =
+        files.iter().map(|file| file.strip_prefix(&world.working_directory).unwrap_or(file));
+    let names = named(relative);
+    let text = format!("may not read {names}, because projects store keys in it");
+    (!files.is_empty()).then_some(Line::new(LineKind::MayNot, text))
 }
 
 /// Some paths in words; empty for none.

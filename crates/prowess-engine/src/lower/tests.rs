@@ -101,7 +101,7 @@ impl Place {
         let images = Images { programs: vec![PathBuf::from(program)], ..Images::default() };
         let lines = GrantPreview::of(&decision, &images, Some(&folder), &world).explain(&decision);
         let about_files = lines.iter().filter(|line| {
-            matches!(line.kind, LineKind::May | LineKind::MayNot)
+            matches!(line.kind, LineKind::May | LineKind::MayNot | LineKind::Closed)
                 && !line.text.starts_with("may not ")
                 && !line.text.starts_with("may run ")
         });
@@ -497,7 +497,7 @@ fn the_repository_of_a_linked_worktree_is_told() {
         std::fs::write(path, text).expect("it can be written");
     }
     insta::assert_snapshot!(place.told(&[], "home/skill", "/usr/bin/git"), @"
-    + may write files in the working directory, because commands run in the working directory
+    + may write files in the working directory, where commands run
     + may read the repository home/main/.git and change its objects, refs, logs, worktrees/project, because the working directory is a linked worktree of it
     ");
     insta::assert_snapshot!(place.told(&["filesystem:read:./**"], "home/skill", "/usr/bin/git"), @"
@@ -572,8 +572,10 @@ fn what_is_missing_and_what_is_closed_are_told_apart() {
         let decision = decided(&skill, &request, trust, &world, &folder);
         let lines = GrantPreview::of(&decision, &Images::default(), Some(&folder), &world);
         let lines = lines.explain(&decision).into_iter().filter(|line| {
-            !matches!(line.kind, LineKind::Verdict | LineKind::Trust | LineKind::Limit)
-                && !line.text.contains("best effort")
+            !matches!(
+                line.kind,
+                LineKind::Verdict | LineKind::Trust | LineKind::Limit | LineKind::FurtherLimit
+            ) && !line.text.contains("best effort")
                 && !line.text.starts_with("may not ")
         });
         let lines: Vec<String> = lines.map(|line| line.text).collect();

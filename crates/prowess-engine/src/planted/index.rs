@@ -47,6 +47,40 @@ pub(super) fn check_file(file: &Path, hash: usize) -> Result<(), Unsafe> {
     check(&bytes, hash)
 }
 
+/// The most paths that are listed.
+const MAX_PATHS: u32 = 2_000_000;
+
+/// The paths in an index file, as they are written there; `None` if it can't be read, or is split into several files.
+pub(crate) fn paths(file: &Path) -> Option<Vec<Vec<u8>>> {
+    let data = fs::metadata(file).ok()?;
+    if !data.is_file() || data.len() > MAX_BYTES {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    File::open(file).ok()?.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
+    // SHA-1 and SHA-256: with the wrong length, the first entry already makes no sense.
+    [20, 32].into_iter().find_map(|hash| paths_in(&bytes, hash))
+}
+
+fn paths_in(bytes: &[u8], hash: usize) -> Option<Vec<Vec<u8>>> {
+    check(bytes, hash).ok()?;
+    let mut reader = Reader { bytes, at: 4 };
+    let version = reader.number().ok()?;
+    let count = reader.number().ok().filter(|count| *count <= MAX_PATHS)?;
+    let format = Format { version, hash };
+    let mut name = Vec::new();
+    let mut paths = Vec::new();
+    for number in 0..count {
+        format.entry(&mut reader, &mut name, number == 0).ok()?;
+        // An entry without a path belongs to another file.
+        if name.is_empty() {
+            return None;
+        }
+        paths.push(name.clone());
+    }
+    Some(paths)
+}
+
 /// Checks the bytes of an index.
 fn check(bytes: &[u8], hash: usize) -> Result<(), Unsafe> {
     let mut reader = Reader { bytes, at: 0 };

@@ -3,6 +3,7 @@
 mod command;
 pub(crate) mod openclaw;
 pub(crate) mod python;
+mod script;
 
 use prowess_format::skill::{Skill, Tool, ToolKind};
 use prowess_policy::scope::Program;
@@ -34,7 +35,7 @@ pub(crate) struct Recipe {
     pub(crate) private_result: bool,
     /// Set for functions of a `tools.py`, which a worker calls.
     pub(crate) python: Option<python::Plan>,
-    /// Packages that a handler needs.
+    /// Packages that a handler or a script needs.
     pub(crate) packages: Option<python::HandlerPackages>,
 }
 
@@ -51,6 +52,8 @@ pub(crate) fn recipe(call: &Call, world: &World) -> Result<Recipe, RunError> {
         ToolKind::Command => command::recipe(call),
         ToolKind::Handler => openclaw::recipe(call, world),
         ToolKind::Python => python::recipe(call, world),
+        ToolKind::Script => script::recipe(call, world),
+        ToolKind::CommandLine => script::command_line(call),
     }
 }
 
@@ -59,7 +62,9 @@ pub(crate) fn program(call: &Call, world: &World) -> Result<Program, RunError> {
     match call.tool.kind {
         // Its values are what the template is filled with, and there are none.
         ToolKind::Command => command::program(&call.tool),
-        ToolKind::Handler | ToolKind::Python => recipe(call, world).map(|recipe| recipe.program),
+        ToolKind::Handler | ToolKind::Python | ToolKind::Script | ToolKind::CommandLine => {
+            recipe(call, world).map(|recipe| recipe.program)
+        }
     }
 }
 
@@ -69,6 +74,8 @@ pub(crate) fn starter(skill: &Skill, tool: &Tool, world: &World) -> Option<Progr
         ToolKind::Command => command::starter(tool),
         ToolKind::Handler => openclaw::starter(skill, tool, world),
         ToolKind::Python => python::starter(skill, world),
+        // No skill declares these.
+        ToolKind::Script | ToolKind::CommandLine => None,
     }
 }
 

@@ -152,10 +152,10 @@ pub(super) fn recipe(call: &Call, world: &World) -> Result<Recipe, RunError> {
     let directory = directory.to_string_lossy().into_owned();
     arguments.extend([language.adapter.to_owned(), file, function.to_owned(), directory]);
     Ok(Recipe {
-        program: packages.as_ref().map_or_else(
-            || Program::Named(language.interpreter.to_owned()),
-            |packages| Program::At(packages.interpreter().to_string_lossy().into_owned()),
-        ),
+        program: packages
+            .as_ref()
+            .and_then(HandlerPackages::program)
+            .unwrap_or_else(|| Program::Named(language.interpreter.to_owned())),
         arguments,
         shown: vec![
             language.interpreter.to_owned(),

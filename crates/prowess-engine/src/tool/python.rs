@@ -6,6 +6,7 @@
 mod handlers;
 mod index;
 mod index_settings;
+mod inline_metadata;
 mod installer;
 mod interpreter;
 mod interpreter_query;
@@ -46,6 +47,7 @@ use prowess_core::{Event, StandardStream, Thought};
 use worker::{Answer, Bounds, Worker, WorkerError};
 
 pub(crate) use handlers::HandlerPackages;
+pub(crate) use inline_metadata::inline_metadata;
 pub use load::{LoadOptions, load_skill};
 pub use packages::{PackageError, requirements_file};
 pub use pool::PythonWorkers;

@@ -2,6 +2,7 @@
 
 use super::{DescriptionLimit, Dialect, Limit, NameStyle, common, limit, skillli};
 use crate::diagnostic::Severity;
+use crate::document::yaml::Node;
 use crate::document::{Document, FrontMatter};
 use crate::emit::{WrittenSkill, YamlWriter};
 use crate::formats;
@@ -100,6 +101,12 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
     common::fill(&mut skill.license, common::text(root, "license"));
     common::fill_list(&mut skill.compatibility, common::texts(root, "compatibility"));
     common::fill_list(&mut skill.allowed_tools, common::tool_patterns(root, "allowed-tools"));
+    // The specification's own example puts these two into `metadata`.
+    if let Some(metadata) = root.get("metadata").and_then(Node::mapping) {
+        common::fill(&mut skill.version, common::text(metadata, "version"));
+        common::fill_list(&mut skill.authors, common::texts(metadata, "author"));
+        skillli::forget_metadata(skill, &["version", "author"]);
+    }
 }
 
 fn write(skill: &Skill) -> WrittenSkill {

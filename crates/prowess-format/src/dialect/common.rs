@@ -45,7 +45,7 @@ pub(crate) fn comma_texts(mapping: &Mapping<'_>, key: &str) -> Vec<Spanned<Strin
 
 /// `allowed-tools`: entries separated by spaces or commas outside parentheses, or a list
 /// (SKL-L1-5).
-pub(crate) fn tool_patterns(mapping: &Mapping<'_>, key: &str) -> Vec<Spanned<String>> {
+pub fn tool_patterns(mapping: &Mapping<'_>, key: &str) -> Vec<Spanned<String>> {
     let Some(node) = mapping.get(key) else { return Vec::new() };
     let mut patterns = Vec::new();
     for entry in texts_of(node) {

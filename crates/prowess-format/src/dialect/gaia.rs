@@ -205,9 +205,11 @@ fn affinity(document: &Document<'_>) -> u32 {
     }) {
         score += 40;
     }
-    if root.get("tools").and_then(Node::sequence).is_some_and(|items| {
+    // Published OpenClaw skills list tools in a shape of their own.
+    let names_tools = root.get("tools").and_then(Node::sequence).is_some_and(|items| {
         items.iter().any(|item| item.mapping().is_some_and(|tool| tool.has("name")))
-    }) {
+    });
+    if names_tools && !super::openclaw::is_evident(document) {
         score += 40;
     }
     if root

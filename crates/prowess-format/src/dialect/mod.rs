@@ -12,6 +12,7 @@ use crate::shape::{Field, UnknownFields};
 use crate::skill::Skill;
 use crate::specification::Section;
 
+pub use common::tool_patterns;
 pub use detect::{FAMILY, OWN_FIELD, SECOND_LAYER, detect, layers_of};
 
 macro_rules! dialects {

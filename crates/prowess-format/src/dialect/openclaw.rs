@@ -185,6 +185,13 @@ pub(crate) fn home<'d, 'a>(document: &'d Document<'a>) -> Option<Home<'d, 'a>> {
         .map(|mapping| Home { namespace: "", mapping })
 }
 
+/// Whether the document has a vendor block, or the version field of the older shape.
+pub(super) fn is_evident(document: &Document<'_>) -> bool {
+    home(document).is_some()
+        || unreadable_blocks(document).next().is_some()
+        || document.root.has("claw_version")
+}
+
 /// Vendor blocks that are not maps.
 fn unreadable_blocks<'d, 'a>(
     document: &'d Document<'a>,
@@ -204,7 +211,8 @@ fn is_vendor_block(mapping: &Mapping<'_>) -> bool {
     let install = mapping.get("install").and_then(Node::sequence).is_some_and(|items| {
         items.iter().any(|item| item.mapping().is_some_and(|item| item.has("kind")))
     });
-    requires || install || ["emoji", "skillKey", "primaryEnv"].iter().any(|key| mapping.has(key))
+    // `emoji` is no sign: skills of every kind have one.
+    requires || install || ["skillKey", "primaryEnv"].iter().any(|key| mapping.has(key))
 }
 
 fn affinity(document: &Document<'_>) -> u32 {

@@ -192,34 +192,32 @@ const REGISTRY: &[&str] = &[
     "checksum",
 ];
 
+/// Words that published skills of every kind use, in the front matter or in the open standard's `metadata`.
+const COMMON_WORDS: &[&str] = &["version", "author", "tags", "repository", "homepage"];
+
 fn affinity(document: &Document<'_>) -> u32 {
     let root = &document.root;
-    let strong = ["trust-level", "min-skillli-version"].iter().filter(|key| root.has(key)).count();
-    let weak = REGISTRY.iter().filter(|key| root.has(key)).count();
     let metadata = root.get("metadata").and_then(Node::mapping);
-    let nested =
-        metadata.map_or(0, |metadata| REGISTRY.iter().filter(|key| metadata.has(key)).count());
-    // Published skills share most of these words; the six categories and the quiz are the registry's own.
-    let category = [Some(root), metadata]
-        .into_iter()
-        .flatten()
-        .filter_map(|map| map.get("category"))
-        .filter_map(Node::text)
-        .any(|word| CATEGORIES.contains(&word));
+    let maps = || [Some(root), metadata].into_iter().flatten();
+    let own = ["trust-level", "min-skillli-version"];
+    let strong = own.iter().filter(|key| maps().any(|map| map.has(key))).count();
+    // The open standard's own example has `metadata.author` and `metadata.version`: only fields at the top level need this
+    // layer to explain them.
+    let weak = COMMON_WORDS.iter().filter(|key| root.has(key)).count();
+    // One of the six categories is a word like any other, unless most of the registry's fields are beside it.
+    let category = maps().any(|map| {
+        map.get("category").and_then(Node::text).is_some_and(|word| CATEGORIES.contains(&word))
+            && COMMON_WORDS.iter().filter(|key| map.has(key)).count() >= 3
+    });
     let quiz = if root.has("quiz") { 60 } else { 0 } + if category { 20 } else { 0 };
-    quiz + u32::try_from(strong * 20 + weak + nested).unwrap_or(0)
+    quiz + u32::try_from(strong * 20 + weak).unwrap_or(0)
 }
 
 fn read(document: &Document<'_>, skill: &mut Skill) {
     let root = &document.root;
     read_registry(root, skill);
     // SKL-L3-1: the top level wins, so `metadata` comes second.
-    if let Some(metadata) = root.get("metadata").and_then(Node::mapping) {
-        read_registry(metadata, skill);
-        skill
-            .metadata
-            .retain(|(key, value)| !REGISTRY.contains(&key.as_str()) || value.is_object());
-    }
+    read_metadata(root, skill);
     common::fill(&mut skill.name, common::text(root, "name"));
     common::fill(&mut skill.description, common::text(root, "description"));
     common::fill_list(&mut skill.quiz, quizzes(root));
@@ -244,6 +242,19 @@ fn refine(schema: &mut Value) {
         serde_json::json!({ "if": at_top, "else": { "properties": { "metadata": { "properties": { (*field): property } } } } })
     });
     schema["allOf"] = Value::Array(alternatives.collect());
+}
+
+/// Reads the registry's fields in `metadata`.
+fn read_metadata(root: &Mapping<'_>, skill: &mut Skill) {
+    if let Some(metadata) = root.get("metadata").and_then(Node::mapping) {
+        read_registry(metadata, skill);
+        forget_metadata(skill, REGISTRY);
+    }
+}
+
+/// Removes what was read from `metadata`, so that it is not kept twice.
+pub(super) fn forget_metadata(skill: &mut Skill, keys: &[&str]) {
+    skill.metadata.retain(|(key, value)| !keys.contains(&key.as_str()) || value.is_object());
 }
 
 fn read_registry(mapping: &Mapping<'_>, skill: &mut Skill) {

@@ -184,15 +184,6 @@ fn affinity(document: &Document<'_>) -> u32 {
     };
     score +=
         if map("outputs").is_some_and(|map| map.has("type") || map.has("schema")) { 30 } else { 0 };
-    score += if map("permissions").is_some_and(|map| {
-        PERMISSIONS
-            .iter()
-            .any(|field| map.get(field.name).is_some_and(|node| node.sequence().is_some()))
-    }) {
-        40
-    } else {
-        0
-    };
     score += if root.entries.iter().any(|entry| entry.key.starts_with("x-runtime-strict")) {
         40
     } else {
@@ -217,7 +208,18 @@ fn affinity(document: &Document<'_>) -> u32 {
     } else {
         0
     };
-    score
+    // A map of permissions is a sign only beside another one: hosts of all kinds have such a map. A skill with tools of any
+    // kind needs it read, so that it is enforced.
+    let permissions = map("permissions").is_some_and(|map| {
+        PERMISSIONS
+            .iter()
+            .any(|field| map.get(field.name).is_some_and(|node| node.sequence().is_some()))
+    });
+    let runs = || {
+        ["actions", "inputs", "tools"].iter().any(|key| root.has(key))
+            || (super::gibberish::DIALECT.affinity)(document) > 0
+    };
+    score + if permissions && (score > 0 || runs()) { 40 } else { 0 }
 }
 
 /// Exactly `name` and `version` (SRT-B1-1).

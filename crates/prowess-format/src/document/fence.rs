@@ -85,9 +85,17 @@ pub(super) fn divide(text: &str) -> Division {
             body: closing.next,
             blanks_first,
         },
-        None if blanks_first => Division::NoFrontMatter,
+        // After blank lines, `---` is a thematic break unless fields follow.
+        None if blanks_first && !begins_fields(text, opening.next) => Division::NoFrontMatter,
         None => Division::Unterminated { opening: span, yaml_start: opening.next },
     }
+}
+
+/// Whether the line at an offset is one of the two fields that every client reads.
+fn begins_fields(text: &str, start: usize) -> bool {
+    line_at(text, start)
+        .and_then(|line| key_of(line.text))
+        .is_some_and(|(key, _)| matches!(key, "name" | "description"))
 }
 
 fn closing_fence(text: &str, from: usize) -> Option<Line<'_>> {

@@ -163,6 +163,56 @@ pub fn blocks(text: &str, base: usize) -> Vec<Block> {
     blocks
 }
 
+/// A piece of code in a Markdown text, at any depth: in a list, in a quotation, in a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodePiece {
+    /// The info string of a fenced block; `None` for an indented block and for code in a sentence.
+    pub info: Option<String>,
+    /// The code.
+    pub text: String,
+    /// The code's place, with its fences or backticks.
+    pub span: Span,
+    /// Whether it is part of a sentence.
+    pub is_inline: bool,
+}
+
+/// Every piece of code of a text, in order; spans are offset by `base`.
+pub fn code_pieces(text: &str, base: usize) -> Vec<CodePiece> {
+    let mut pieces: Vec<CodePiece> = Vec::new();
+    let mut is_open = false;
+    let options =
+        Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS | Options::ENABLE_STRIKETHROUGH;
+    for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
+        let span = Span::new(range.start, range.end).shift(base);
+        match event {
+            Event::Start(Tag::CodeBlock(kind)) => {
+                let info = match kind {
+                    CodeBlockKind::Fenced(info) => Some(info.to_string()),
+                    CodeBlockKind::Indented => None,
+                };
+                pieces.push(CodePiece { info, text: String::new(), span, is_inline: false });
+                is_open = true;
+            }
+            Event::End(TagEnd::CodeBlock) => is_open = false,
+            Event::Text(piece) if is_open => {
+                if let Some(open) = pieces.last_mut() {
+                    open.text.push_str(&piece);
+                }
+            }
+            Event::Code(code) => {
+                pieces.push(CodePiece {
+                    info: None,
+                    text: code.to_string(),
+                    span,
+                    is_inline: true,
+                });
+            }
+            _ => {}
+        }
+    }
+    pieces
+}
+
 fn level_number(level: HeadingLevel) -> u8 {
     match level {
         HeadingLevel::H1 => 1,
@@ -208,4 +258,89 @@ pub fn heading_anchor(text: &str) -> String {
             _ => None,
         })
         .collect()
+}
+
+/// A file that a text names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileMention {
+    /// The path as it is written, without a fragment.
+    pub path: String,
+    /// The link or the code span.
+    pub span: Span,
+    /// Whether it is the target of a link or an image; otherwise it is in a code span.
+    pub is_link: bool,
+}
+
+/// The most mentions of one text: a hostile text must not cost a system call per byte.
+const MOST_MENTIONS: usize = 1_000;
+
+/// The relative paths that a text names: targets of links and images, and code spans such as `` `scripts/run.py` ``. Code
+/// blocks are not searched; spans are offset by `base`.
+pub fn file_mentions(text: &str, base: usize) -> Vec<FileMention> {
+    let options = Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS;
+    let events = Parser::new_ext(text, options).into_offset_iter();
+    let mentions = events.filter_map(|(event, range)| {
+        let (path, is_link) = match &event {
+            Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
+                (link_path(dest_url)?, true)
+            }
+            Event::Code(code) => (code_path(code)?, false),
+            _ => return None,
+        };
+        Some(FileMention { path, span: Span::new(range.start, range.end).shift(base), is_link })
+    });
+    mentions.take(MOST_MENTIONS).collect()
+}
+
+/// The path of a link that leads to a file beside the text.
+fn link_path(target: &str) -> Option<String> {
+    let end = target.find(['#', '?']).unwrap_or(target.len());
+    let path = &target[..end];
+    let scheme = path.find(':').is_some_and(|at| {
+        path[..at]
+            .chars()
+            .all(|character| character.is_ascii_alphanumeric() || "+.-".contains(character))
+    });
+    // A single word is a placeholder such as `[title](url)`.
+    let is_file = path.contains(['/', '.']) && !scheme && !path.starts_with(['/', '~', '\\'])
+        || path.starts_with("./")
+        || path.starts_with("../");
+    (is_file && is_plain(path)).then(|| decoded(path))
+}
+
+/// The path in a code span: only in the folders that skills have, because other words with a slash mean many things.
+fn code_path(code: &str) -> Option<String> {
+    let path = code.trim().strip_prefix("./").unwrap_or(code.trim());
+    let (folder, rest) = path.split_once('/')?;
+    let is_file = matches!(folder, "scripts" | "references" | "assets")
+        && rest.rsplit('/').next()?.trim_start_matches('.').contains('.')
+        && !path.contains(char::is_whitespace);
+    (is_file && is_plain(path)).then(|| path.to_owned())
+}
+
+/// Whether a path has no placeholders, patterns or variables.
+fn is_plain(path: &str) -> bool {
+    !path.contains(['<', '>', '{', '}', '*', '$', '|', '\0', '…', '[', ']'])
+        && !path.contains("...")
+}
+
+/// The path with percent escapes decoded.
+fn decoded(path: &str) -> String {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let escape = (*first == b'%').then(|| tail.get(..2)).flatten();
+        let value = escape.and_then(|digits| std::str::from_utf8(digits).ok());
+        match value.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &tail[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| path.to_owned())
 }

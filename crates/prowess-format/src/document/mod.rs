@@ -4,6 +4,7 @@
 
 mod fence;
 pub mod markdown;
+mod misplaced;
 mod repair;
 pub mod yaml;
 
@@ -11,6 +12,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
+use crate::client;
 use crate::diagnostic::{Edit, Findings, Fix, Severity};
 use crate::json::{self, Json, JsonContent, JsonEntry, JsonError};
 use crate::rules;
@@ -45,6 +47,11 @@ pub enum FrontMatter {
     Repaired,
     /// Present but unreadable; the findings say why.
     Broken,
+}
+
+/// Whether a line begins like a field of the front matter: `key:` or `key: value`.
+pub(crate) fn begins_with_key(line: &str) -> bool {
+    fence::starts_with_key(line)
 }
 
 /// A parsed skill file.
@@ -100,7 +107,7 @@ impl<'a> Document<'a> {
             return document;
         }
         match fence::divide(text) {
-            Division::NoFrontMatter => {}
+            Division::NoFrontMatter => findings.extend(misplaced::find(text)),
             Division::OtherLanguage { opening } => {
                 document.front_matter = FrontMatter::Broken;
                 document.opening = opening;
@@ -138,6 +145,7 @@ impl<'a> Document<'a> {
                 // R6: after blank lines a fence is only recognised if a mapping follows; otherwise
                 // it is a thematic break.
                 if blanks_first && document.root.entries.is_empty() {
+                    findings.extend(misplaced::find(text));
                     return Self::empty(text, Form::Markdown);
                 }
                 if document.front_matter == FrontMatter::Read && document.root.entries.is_empty() {
@@ -170,8 +178,14 @@ impl<'a> Document<'a> {
                     let fix = Fix::safe("remove the blank lines", vec![Edit::replace(blanks, "")]);
                     found.push(
                         rules::BLANK_LINES_BEFORE_FENCE
-                            .at(blanks, "blank lines before the front matter")
-                            .help("most readers expect `---` on the first line")
+                            .at(
+                                blanks,
+                                format!(
+                                    "blank lines before the front matter: {} drop this file",
+                                    client::that_drop(|opening| !opening.blank_lines)
+                                ),
+                            )
+                            .help("begin the file with `---`")
                             .fix(fix),
                     );
                 }

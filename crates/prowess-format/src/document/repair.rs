@@ -179,15 +179,19 @@ fn read_chunk(source: &str, base: usize) -> Option<(Mapping<'static>, Option<Dia
     }
     // Rewrites that only change the notation are safe; those that decide which lines belong
     // together need review.
-    let attempts: [(&str, FixSafety, Rewrite); 9] = [
+    let attempts: [(&str, FixSafety, Rewrite); 13] = [
         ("a tab can't indent YAML", FixSafety::Safe, untab),
-        ("a bracket is never closed", FixSafety::Safe, close_brackets),
+        ("a no-break space is not a space in YAML", FixSafety::Safe, plain_spaces),
+        ("a bracket is never closed", FixSafety::Suggested, close_brackets),
         ("a list begins on the line below its key", FixSafety::Suggested, break_before_dash),
-        ("a value with a special character must be quoted", FixSafety::Safe, quote_lines),
+        ("an apostrophe can't be inside single quotes", FixSafety::Safe, requote_apostrophes),
+        ("a quote is opened or closed twice", FixSafety::Suggested, drop_stray_quotes),
+        ("a value with a special character must be quoted", FixSafety::Safe, quote_text_lines),
         ("a comment in YAML begins with `#`", FixSafety::Safe, strip_slash_comments),
         ("a field can't be indented below a value", FixSafety::Suggested, outdent_keys),
         ("text over several lines must be a block scalar", FixSafety::Suggested, fold),
         ("a colon must be followed by a space", FixSafety::Safe, space_after_colon),
+        ("a value with a special character must be quoted", FixSafety::Suggested, quote_lines),
         ("a value with a special character must be quoted", FixSafety::Suggested, quote_whole),
     ];
     attempts.iter().find_map(|(why, safety, attempt)| {
@@ -262,6 +266,98 @@ fn untab(source: &str) -> Option<String> {
     changed.then(|| {
         quote_lines(&result).filter(|_| parse_mapping(&result).is_none()).unwrap_or(result)
     })
+}
+
+/// Replaces no-break and other wide spaces where YAML needs a plain one: in the indentation, and after a colon or a dash.
+fn plain_spaces(source: &str) -> Option<String> {
+    let is_wide = |character: char| character.is_whitespace() && !character.is_ascii();
+    let mut changed = false;
+    let mut result = String::new();
+    for line in lines_from(source, 0) {
+        let (value_start, _) = value_of(line.text);
+        let (head, tail) = source[line.start..line.next].split_at(value_start);
+        changed |= head.contains(is_wide);
+        result
+            .extend(head.chars().map(|character| if is_wide(character) { ' ' } else { character }));
+        result.push_str(tail);
+    }
+    changed.then_some(result)
+}
+
+/// `'it's'` becomes `"it's"`: the quotes are the author's, and the apostrophe is text.
+fn requote_apostrophes(source: &str) -> Option<String> {
+    let mut changed = false;
+    let mut result = String::new();
+    for line in lines_from(source, 0) {
+        let whole = &source[line.start..line.next];
+        let (start, value) = value_of(line.text);
+        let inner = value.strip_prefix('\'').and_then(|value| value.strip_suffix('\''));
+        let inner = inner.filter(|inner| {
+            let is_letter = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
+            inner.match_indices('\'').all(|(at, _)| {
+                is_letter(inner[..at].chars().next_back())
+                    && is_letter(inner[at + 1..].chars().next())
+            }) && !inner.contains(['"', '\\'])
+                && wants_quotes(value)
+        });
+        match inner {
+            Some(inner) => {
+                changed = true;
+                result.push_str(&line.text[..start]);
+                result.push_str(&quoted(inner));
+                result.push_str(&whole[start + value.len()..]);
+            }
+            None => result.push_str(whole),
+        }
+    }
+    changed.then_some(result)
+}
+
+/// Removes a quote too many at the start or the end of a value: `"text""`, `""text"`, `'text"`.
+fn drop_stray_quotes(source: &str) -> Option<String> {
+    let mut changed = false;
+    let mut result = String::new();
+    for line in lines_from(source, 0) {
+        let whole = &source[line.start..line.next];
+        let (start, value) = value_of(line.text);
+        let inner = value.trim_matches(['"', '\'']);
+        let is_stray = value.starts_with(['"', '\''])
+            && value.ends_with(['"', '\''])
+            && !inner.is_empty()
+            && !inner.contains(['"', '\\'])
+            && wants_quotes(value);
+        if is_stray {
+            changed = true;
+            result.push_str(&line.text[..start]);
+            result.push_str(&quoted(inner));
+            result.push_str(&whole[start + value.len()..]);
+        } else {
+            result.push_str(whole);
+        }
+    }
+    changed.then_some(result)
+}
+
+/// Quotes values that are certainly text. A value in brackets may be a broken list or map, and one that begins with a quote
+/// may have a quote too many: quoting those would hide the mistake.
+fn quote_text_lines(source: &str) -> Option<String> {
+    /// Fields whose value is a text in every dialect.
+    const TEXTS: &[&str] =
+        &["argument-hint", "compatibility", "description", "license", "name", "when_to_use"];
+    let is_text = |key: &str| TEXTS.contains(&key.trim_matches(['"', '\'']));
+    let is_doubtful = |line: &str| {
+        let (start, value) = value_of(line);
+        let key = key_of(line[..start].trim_start()).map(|(key, _)| key);
+        let is_bracket = value.starts_with(['[', '{']) && !key.is_some_and(is_text);
+        let quotes = value.matches(['"']).count();
+        let is_stray = value.starts_with('"') && quotes > 1 && value[1..].starts_with('"')
+            || value.starts_with('"') && value.ends_with("\"\"");
+        (is_bracket || is_stray) && wants_quotes(value)
+    };
+    if lines_from(source, 0).any(|line| is_doubtful(line.text)) {
+        return None;
+    }
+    quote_lines(source)
 }
 
 /// Appends the brackets that a flow collection on the last line lacks.

@@ -1,5 +1,6 @@
 //! `byte-order-mark`.
 
+use crate::client;
 use crate::diagnostic::{Edit, Findings, Fix, rule};
 use crate::document::Form;
 use crate::rules::Subject;
@@ -28,7 +29,13 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let mark = Span::new(0, '\u{feff}'.len_utf8());
     findings.push(
         BYTE_ORDER_MARK
-            .at(mark, "a byte order mark before the front matter")
+            .at(
+                mark,
+                format!(
+                    "a byte order mark before the front matter: {} drop this file",
+                    client::that_drop(|opening| !opening.byte_order_mark)
+                ),
+            )
             .help("save the file as UTF-8 without a byte order mark")
             .fix(Fix::safe("remove the byte order mark", vec![Edit::replace(mark, "")])),
     );

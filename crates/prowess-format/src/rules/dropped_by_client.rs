@@ -4,10 +4,10 @@ use crate::diagnostic::rule;
 
 rule! {
     /// ## What it does
-    /// Reports that a client named with `--for` does not load the skill, and why.
+    /// Reports that a client does not load the skill, and why: a client that was named with `--for`, or any client if nothing else warns of it.
     ///
     /// ## Why is this bad?
-    /// Most clients skip a file silently, and its author wonders why the agent never uses it. The rule only appears in `--format sarif` and `--format github`, which consist of findings.
+    /// Most clients skip a file silently, and its author wonders why the agent never uses it. Verdicts of `--for` appear as this rule only in `--format sarif` and `--format github`, which consist of findings.
     ///
     /// ## Example
     /// `description: Tidy: a desk` becomes `description: "Tidy: a desk"`, which Codex can read.

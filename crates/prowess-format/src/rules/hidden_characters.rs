@@ -27,10 +27,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             .bytes()
             .enumerate()
             .filter(|(_, byte)| (*byte < 0x20 || *byte >= 0x7f) && (*byte & 0xc0) != 0x80);
-        let names = names_of(
-            odd.filter_map(|(at, _)| field.value[at..].chars().next())
-                .filter(|character| is_deceptive(*character)),
-        );
+        let hidden = odd.filter_map(|(at, _)| {
+            field.value[at..].chars().next().filter(|_| is_hidden(&field.value, at))
+        });
+        let names = names_of(hidden);
         if names.is_empty() {
             continue;
         }
@@ -67,6 +67,41 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     }
 }
 
+/// Whether the character at an offset is invisible and has no business there. Joiners belong into emoji such as families and
+/// into words of scripts that are written with them.
+fn is_hidden(text: &str, at: usize) -> bool {
+    let Some(character) = text[at..].chars().next().filter(|character| is_deceptive(*character))
+    else {
+        return false;
+    };
+    let before = text[..at].chars().next_back();
+    let after = text[at + character.len_utf8()..].chars().next();
+    let joins_words = before.is_some_and(uses_joiners) && after.is_some_and(uses_joiners);
+    match character {
+        '\u{200d}' => {
+            let joins_emoji = before.is_some_and(is_emoji) && after.is_some_and(is_emoji);
+            !joins_emoji && !joins_words
+        }
+        '\u{200c}' => !joins_words,
+        // The tags of a flag of a region follow a black flag.
+        '\u{e0020}'..='\u{e007f}' => {
+            let flag = text[..at].trim_end_matches(|tag| matches!(tag, '\u{e0020}'..='\u{e007f}'));
+            !flag.ends_with('\u{1f3f4}')
+        }
+        _ => true,
+    }
+}
+
+/// Whether a character is an emoji, or a mark that follows one.
+fn is_emoji(character: char) -> bool {
+    matches!(character, '\u{fe0f}' | '\u{2190}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}')
+}
+
+/// Whether a letter is of a script in which joiners are a part of the spelling: Arabic and the scripts of India.
+fn uses_joiners(character: char) -> bool {
+    matches!(character, '\u{600}'..='\u{8ff}' | '\u{900}'..='\u{dff}' | '\u{fb50}'..='\u{fdff}' | '\u{fe70}'..='\u{fefe}')
+}
+
 fn names_of(characters: impl Iterator<Item = char>) -> String {
     characters
         .take(4)
@@ -78,7 +113,7 @@ fn names_of(characters: impl Iterator<Item = char>) -> String {
 fn removals(source: &str, span: Span) -> Vec<Edit> {
     let hidden = source
         .char_indices()
-        .filter(|(_, character)| is_deceptive(*character) && !character.is_control());
+        .filter(|(at, character)| is_hidden(source, *at) && !character.is_control());
     hidden
         .map(|(at, character)| {
             Edit::replace(Span::new(at, at + character.len_utf8()).shift(span.start as usize), "")

@@ -1,6 +1,7 @@
 //! `invalid-license`.
 
 use crate::diagnostic::{Findings, rule};
+use crate::dialect;
 use crate::rules::Subject;
 use crate::specification::{GAIA, SKILLLI, SKILLRT};
 use crate::text::shorten;
@@ -19,8 +20,12 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    let asks =
-        subject.skill.layers.iter().any(|layer| matches!(layer.id, "gaia" | "skillrt" | "skillli"));
+    // The open standard asks for a name or a bundled file. A second layer decides only if the file is clearly written for it.
+    let asks = subject.skill.layers.iter().any(|layer| {
+        matches!(layer.id, "gaia" | "skillrt" | "skillli")
+            && (*layer == subject.skill.dialect
+                || (layer.affinity)(subject.document) >= dialect::SECOND_LAYER)
+    });
     let Some(license) = subject.skill.license.as_ref().filter(|_| asks) else { return };
     // SRT §4.2 uses this for "no licence"; it is not an SPDX identifier.
     if *license.value == *"UNLICENSED" || spdx::Expression::parse(license).is_ok() {

@@ -3,9 +3,11 @@
 //! Some rules are reported by the reader; a rule with a `check` runs on the parsed skill.
 
 use std::cell::OnceCell;
+use std::collections::HashSet;
 
 use crate::diagnostic::{Findings, Rule};
 use crate::dialect::{self, Dialect};
+use crate::document::markdown::{FileMention, file_mentions};
 use crate::document::yaml::YamlEntry;
 use crate::document::{Document, FrontMatter};
 use crate::python::{PythonError, PythonFunction, PythonModule};
@@ -28,8 +30,10 @@ rules! {
     byte_order_mark BYTE_ORDER_MARK
     compatibility_too_long COMPATIBILITY_TOO_LONG
     contradictory_permissions CONTRADICTORY_PERMISSIONS
+    dangling_link DANGLING_LINK
     description_over_limit DESCRIPTION_OVER_LIMIT
     description_too_long DESCRIPTION_TOO_LONG
+    download_and_execute DOWNLOAD_AND_EXECUTE
     dropped_by_client DROPPED_BY_CLIENT
     duplicate_input DUPLICATE_INPUT
     duplicate_key DUPLICATE_KEY
@@ -72,10 +76,12 @@ rules! {
     license_too_long LICENSE_TOO_LONG
     long_skill LONG_SKILL
     merge_conflict MERGE_CONFLICT
+    misplaced_front_matter MISPLACED_FRONT_MATTER
     missing_annotation MISSING_ANNOTATION
     missing_command MISSING_COMMAND
     missing_docstring MISSING_DOCSTRING
     missing_field MISSING_FIELD
+    missing_file MISSING_FILE
     missing_front_matter MISSING_FRONT_MATTER
     missing_parameters_section MISSING_PARAMETERS_SECTION
     missing_tool_function MISSING_TOOL_FUNCTION
@@ -90,6 +96,7 @@ rules! {
     no_tools NO_TOOLS
     nonstandard_value NONSTANDARD_VALUE
     not_a_choice NOT_A_CHOICE
+    not_a_skill NOT_A_SKILL
     not_text NOT_TEXT
     out_of_range OUT_OF_RANGE
     parameter_mismatch PARAMETER_MISMATCH
@@ -118,8 +125,10 @@ rules! {
     unknown_hook_event UNKNOWN_HOOK_EVENT
     unknown_input_type UNKNOWN_INPUT_TYPE
     unknown_install_kind UNKNOWN_INSTALL_KIND
+    unknown_rule UNKNOWN_RULE
     unknown_runtime UNKNOWN_RUNTIME
     unknown_tag UNKNOWN_TAG
+    unpackaged_file UNPACKAGED_FILE
     unpinned_download UNPINNED_DOWNLOAD
     unquoted_text UNQUOTED_TEXT
     unscoped_files UNSCOPED_FILES
@@ -129,7 +138,9 @@ rules! {
     unusable_handler UNUSABLE_HANDLER
     unused_parameter UNUSED_PARAMETER
     version_not_semver VERSION_NOT_SEMVER
+    wrong_case_path WRONG_CASE_PATH
     wrong_default WRONG_DEFAULT
+    wrong_file_name WRONG_FILE_NAME
     wrong_format WRONG_FORMAT
     wrong_type WRONG_TYPE
     yaml_limit YAML_LIMIT
@@ -144,8 +155,25 @@ pub fn by_name(name: &str) -> Option<&'static Rule> {
 pub trait SkillFiles {
     /// Whether a file of this relative path exists.
     fn exists(&self, path: &str) -> bool;
+    /// What becomes of a file that the text names.
+    fn state(&self, path: &str) -> FileState {
+        if self.exists(path) { FileState::Present } else { FileState::Missing }
+    }
     /// The functions of `tools.py`; `None` if it is missing or can't be parsed here.
     fn python(&self) -> Option<&Result<PythonModule, PythonError>>;
+}
+
+/// What becomes of a file that a skill names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileState {
+    /// It is a file or a folder of the skill.
+    Present,
+    /// It does not exist.
+    Missing,
+    /// It exists in another spelling, which some file systems don't accept.
+    OtherCase(String),
+    /// It exists, but is no part of the package; the phrase says why.
+    LeftOut(&'static str),
 }
 
 /// The location of a skill.
@@ -170,6 +198,7 @@ pub struct Subject<'s> {
     /// Top-level fields that are present but at least partly unreadable; they have a finding.
     unreadable: Vec<&'s str>,
     unknown: OnceCell<Vec<(&'s YamlEntry<'s>, Option<&'static str>)>>,
+    mentions: OnceCell<Vec<(FileMention, FileState)>>,
 }
 
 impl<'s> Subject<'s> {
@@ -187,7 +216,8 @@ impl<'s> Subject<'s> {
             .filter(|entry| wrong.iter().any(|span| entry.value.span.covers(*span)))
             .map(|entry| &*entry.key)
             .collect();
-        Self { document, skill, place, named_dialect, unreadable, unknown: OnceCell::new() }
+        let (unknown, mentions) = (OnceCell::new(), OnceCell::new());
+        Self { document, skill, place, named_dialect, unreadable, unknown, mentions }
     }
 
     /// Whether a top-level field is present but at least partly unreadable.
@@ -230,6 +260,35 @@ impl<'s> Subject<'s> {
             .iter()
             .flat_map(|quiz| &quiz.questions)
             .flat_map(|question| [&question.on_correct, &question.on_incorrect])
+    }
+
+    /// The files that the body names, each once and with what becomes of it; empty if the skill's files are not known. Cached,
+    /// because three rules use it.
+    pub(crate) fn mentions(&self) -> &[(FileMention, FileState)] {
+        self.mentions.get_or_init(|| {
+            let body = self.document.body_text();
+            let Some(files) = self.place.files else { return Vec::new() };
+            // Most bodies name no file, and need no parser.
+            let bytes = body.as_bytes();
+            let names = [&b"]("[..], b"]:", b"scripts/", b"references/", b"assets/"];
+            if !names.iter().any(|name| memchr::memmem::find(bytes, name).is_some()) {
+                return Vec::new();
+            }
+            // A path that is repeated is one mistake.
+            let mut seen = HashSet::new();
+            file_mentions(body, self.document.body.start as usize)
+                .into_iter()
+                .filter(|mention| seen.insert(mention.path.clone()))
+                .map(|mention| {
+                    let state = if is_inside(&mention.path) {
+                        files.state(&mention.path)
+                    } else {
+                        FileState::LeftOut("it is outside the skill's folder")
+                    };
+                    (mention, state)
+                })
+                .collect()
+        })
     }
 
     /// Top-level entries that no layer knows, each with a known field that it resembles. Cached,

@@ -30,7 +30,9 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         };
         let inner = text
             .strip_prefix(['“', '”', '‘', '’', '„'])
-            .and_then(|text| text.strip_suffix(['“', '”', '‘', '’']));
+            .and_then(|text| text.strip_suffix(['“', '”', '‘', '’']))
+            // `“a” or “b”` is a text with quotes in it, and not in quotes.
+            .filter(|inner| !inner.contains(['“', '”', '„', '"']));
         if let Some(inner) = inner {
             let quoted = scalar(inner);
             let fix = Fix::safe(

@@ -89,14 +89,13 @@ fn nearly_every_real_file_is_a_skill() {
     files 400
     skills 400
     dialects
-      agent-skills 314
+      agent-skills 315
       claude-code 54
       openclaw 23
       prose 4
       gaia 2
       agent-flow 1
       skillli 1
-      skillrt 1
     rejected
     errors
       name-directory-mismatch 21

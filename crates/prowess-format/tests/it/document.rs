@@ -68,7 +68,7 @@ fn fences_that_some_readers_miss_are_reported() {
     let body = "description: A desk\n---\nbody\n";
     assert_snapshot!(problems(&format!("---  \nname: a\n{body}")), @"1:4 warning fence-trailing-blanks trailing spaces after the fence `---`");
     assert_snapshot!(problems(&format!("---\nname: a\n{}", body.replace("---", "---\t"))), @"4:4 warning fence-trailing-blanks trailing spaces after the fence `---`");
-    assert_snapshot!(problems(&format!("\n \n---\nname: a\n{body}")), @"1:1 info blank-lines-before-fence blank lines before the front matter");
+    assert_snapshot!(problems(&format!("\n \n---\nname: a\n{body}")), @"1:1 warning blank-lines-before-fence blank lines before the front matter: Codex, Gemini CLI and OpenClaw drop this file");
 }
 
 // SRT-6-4
@@ -261,7 +261,7 @@ const REPAIRS: &[(&str, &str)] = &[
     ("description: `code` first", "`code` first"),
     ("description: %d desks", "%d desks"),
     ("description: \"quoted\" and more", "\"quoted\" and more"),
-    ("description: 'it's a desk'", "'it's a desk'"),
+    ("description: 'it's a desk'", "it's a desk"),
     ("description: \"never closed", "never closed"),
     ("description: Tidy: one\n  and: two", "Tidy: one and: two"),
 ];

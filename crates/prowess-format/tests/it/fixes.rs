@@ -83,7 +83,9 @@ fn safe_fixes_resolve_their_findings_and_nothing_else_changes() {
         let rest = safe_edits(&after);
         let settled = apply_edits(&fixed, &rest);
         assert_eq!(safe_edits(&findings(&fixture, &settled)), [], "{name}: never done\n{settled}");
-        if before.iter().all(|found| found.rule.name != "front-matter-language") {
+        // Until these are fixed, the fields are not read at all.
+        let unread = ["front-matter-language", "misplaced-front-matter"];
+        if before.iter().all(|found| !unread.contains(&found.rule.name)) {
             assert_eq!(rest, [], "{name}: not done after one round\n{fixed}");
         }
     }
@@ -103,6 +105,7 @@ fn a_fix_keeps_what_the_reader_had_understood() {
             "smart-quotes",
             "hidden-characters",
             "front-matter-language",
+            "misplaced-front-matter",
             "invalid-mode",
             "invalid-security-tier",
             "not-a-choice",

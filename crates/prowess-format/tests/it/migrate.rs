@@ -3,7 +3,10 @@
 use std::fmt::Write as _;
 
 use prowess_format::diagnostic::Severity;
-use prowess_format::migrate::{Migration, migrate};
+use prowess_format::migrate::{
+    Migration, PublishedSkill, Surroundings, as_instructions, in_place, migrate, migrate_in,
+    obstacle,
+};
 use prowess_format::permission::Level;
 use prowess_format::skill::Skill;
 use prowess_format::{ReadOptions, check};
@@ -710,4 +713,84 @@ fn a_file_that_cannot_be_read_says_so_and_gives_nothing() {
     === review
     SKILL.md: it can't be read: run `prowess check` and fix the errors first
     ");
+}
+
+#[test]
+fn the_registrys_entry_is_read_within_bounds() {
+    let read = |text: &str| PublishedSkill::read(text.as_bytes());
+    let entry = read(r#"{"owner": " ann ", "slug": "a", "latest": {"version": "1.2.3"}}"#);
+    let entry = entry.expect("an entry");
+    assert_eq!(entry.owner.as_deref(), Some("ann"));
+    assert_eq!((entry.slug.as_deref(), entry.version.as_deref()), (Some("a"), Some("1.2.3")));
+    let other =
+        read(r#"{"ownerHandle": "bob", "version": "2.0.0", "slug": ""}"#).expect("an entry");
+    assert_eq!(
+        (other.owner.as_deref(), other.slug, other.version.as_deref()),
+        (Some("bob"), None, Some("2.0.0"))
+    );
+    let long = format!(r#"{{"owner": "{}"}}"#, "x".repeat(201));
+    assert_eq!(read(&long), Some(PublishedSkill::default()));
+    for text in ["", "[]", "null", "{", r#""a""#] {
+        assert_eq!(read(text), None, "{text}");
+    }
+    assert_eq!(PublishedSkill::read(&vec![b' '; 5 << 20]), None);
+}
+
+#[test]
+fn the_published_version_and_another_name_are_used() {
+    let text = "---\nname: a\ndescription: Says a\nversion: 1.0.0\n---\n\n# A\n";
+    let published =
+        PublishedSkill { version: Some("v2.1".to_owned()), ..PublishedSkill::default() };
+    let surroundings = Surroundings {
+        listing: &[],
+        directory: None,
+        published: Some(&published),
+        name: Some("b"),
+    };
+    let migration = migrate_in(&check(text, ReadOptions::DETECT), surroundings);
+    let skill = skill(&migration);
+    assert_eq!(skill.version.as_ref().map(|version| version.as_str()), Some("2.1.0"));
+    assert_eq!((skill.name_text(), migration.name.as_str()), (Some("b"), "b"));
+    assert!(review(&migration).contains("this one is called `b`"), "{}", review(&migration));
+}
+
+#[test]
+fn only_what_cannot_be_read_is_an_obstacle() {
+    let reason = |text: &str| {
+        let checked = check(text, ReadOptions::DETECT);
+        obstacle(&checked).map(|obstacle| obstacle.reason)
+    };
+    for text in [
+        "# A\n",
+        "---\nname: a\ndescription: b\n\n# A\n",
+        "---\nname: [a]\n---\n\n# A\n",
+        "---\n---\n# A\n",
+    ] {
+        assert_eq!(reason(text), None, "{text}");
+    }
+    for (text, wanted) in [
+        ("", "it has neither a description nor instructions"),
+        ("---\nname: a\n---\n\n", "it has neither a description nor instructions"),
+        (
+            "---\n- a\n- b\n---\n\n# A\n",
+            "the front matter can't be read: line 2: the front matter is a list, not a map",
+        ),
+    ] {
+        assert_eq!(reason(text).as_deref(), Some(wanted), "{text}");
+    }
+}
+
+#[test]
+fn a_ruler_is_no_fence_and_a_misspelt_fence_is_one() {
+    let ruler = "---\n\n# Title\n\nText\n\n---\n\nMore\n";
+    let text = as_instructions(&check(ruler, ReadOptions::DETECT));
+    let text = text.expect("it is prose");
+    assert_eq!(text, format!("\n{ruler}"));
+    assert!(check(&text, ReadOptions::DETECT).is_skill());
+    let (text, _) =
+        in_place(&check("----\nname: a\ndescription: b\n----\n\n# A\n", ReadOptions::DETECT))
+            .expect("front matter");
+    assert_eq!(text, "---\nname: a\ndescription: b\n---\n\n# A\n");
+    let read = check("---\nname: a\ndescription: b\n---\n\n# A\n", ReadOptions::DETECT);
+    assert!(in_place(&read).is_none() && as_instructions(&read).is_none());
 }

@@ -116,12 +116,13 @@ fn a_skill_over_500_lines_or_5000_tokens_is_long() {
     };
     assert_eq!(problems(&lines(500)), "");
     assert_snapshot!(problems(&lines(501)), @"5:1 warning long-skill 501 lines, at most 500 are recommended");
-    let words = |bytes: usize| {
-        let head = with("");
-        format!("{head}{}", "word ".repeat((bytes - head.len()) / 5))
-    };
-    assert_eq!(problems(&words(20_000)), "");
-    assert_snapshot!(problems(&words(20_100)), @"5:1 warning long-skill about 5024 tokens, at most 5000 are recommended");
+    let words = |count: usize| format!("{}{}", with(""), "word ".repeat(count));
+    assert_eq!(problems(&words(4_200)), "");
+    assert_snapshot!(problems(&words(4_300)), @"5:1 warning long-skill about 5031 tokens in the body, at most 5000 are recommended");
+    // Only the body enters the context when the skill is used.
+    let described = with("metadata:\n  notes: ");
+    let front = described.replacen("notes: ", &format!("notes: {}\n", "word ".repeat(4_300)), 1);
+    assert!(!problems(&front).contains("long-skill"), "{}", problems(&front));
 }
 
 // SKL-L3-1

@@ -7,7 +7,7 @@ use prowess_package::name::SkillName;
 use prowess_policy::Tier;
 use prowess_store::install::{
     AppliedChanges, InstallError, InstallPlan, InstallStep, Installer, RestorePlan,
-    SkillRequirement, UpdatePlan,
+    SkillDifference, SkillRequirement, UpdatePlan,
 };
 use prowess_store::placement::Destination;
 use prowess_store::places::{Places, Scope};
@@ -16,6 +16,8 @@ use prowess_store::source::{SourceError, SourceErrorKind};
 use prowess_store::store::{ChangePhase, Store};
 use semver::Version;
 use serde_json::{Value, json};
+
+use crate::capabilities::capabilities_json;
 
 use super::placement::Placing;
 use super::{AgentSkills, AgentTargets, ImportedSkills, PackageManager, PlacementReport};
@@ -175,6 +177,8 @@ pub struct InstalledChange {
     pub replaced: Option<Version>,
     /// Whether the replaced files were to be the same.
     pub is_reinstall: bool,
+    /// Whether only texts for people and agents differ from the replaced version.
+    pub is_wording_only: bool,
 }
 
 /// What a goal comes to in a store.
@@ -268,7 +272,7 @@ impl PackageManager {
         }
     }
 
-    fn prepare_once(
+    pub(super) fn prepare_once(
         &self,
         request: &ChangeRequest,
         sources: &SkillSources<'_>,
@@ -372,6 +376,12 @@ impl PreparedChange {
         self.placing().check(&self.names())
     }
 
+    /// The text differences from the installed versions, by skill. A skill that is new is a difference from nothing.
+    pub fn text_differences(&self) -> Vec<(SkillName, String)> {
+        let text = |step: &InstallStep| (step.name().clone(), step.text_difference(&self.store));
+        self.plan.steps.iter().map(text).collect()
+    }
+
     /// Reports every skill that is refused, so that nobody finds them one at a time.
     pub fn refusal(&self) -> Option<Problem> {
         let is_refused = |step: &&InstallStep| !step.review.refusals.is_empty();
@@ -438,11 +448,16 @@ impl PreparedChange {
             let step = self.plan.steps.iter().find(|step| step.name() == name);
             step.is_some_and(|step| self.plan.keeps_files(step))
         };
+        let is_wording_only = |name: &SkillName| {
+            let step = self.plan.steps.iter().find(|step| step.name() == name);
+            step.and_then(|step| step.difference.as_ref()).is_some_and(|it| it.is_wording_only)
+        };
         let installed = applied
             .installed
             .into_iter()
             .map(|(name, version, replaced)| InstalledChange {
                 is_reinstall: is_reinstall(&name),
+                is_wording_only: is_wording_only(&name),
                 name,
                 version,
                 replaced,
@@ -528,9 +543,22 @@ fn step_json(step: &InstallStep) -> Value {
         "integrity": entry.integrity,
         "signers": signers,
         "permissions": entry.permissions,
+        "capabilities": capabilities_json(&step.capabilities),
+        "difference": step.difference.as_ref().map(difference_json),
         "python_packages": packages,
         "questions": texts(&step.review.questions),
         "refusals": texts(&step.review.refusals),
+    })
+}
+
+fn difference_json(difference: &SkillDifference) -> Value {
+    let SkillDifference { files, added, changed_scripts, removed, is_wording_only } = difference;
+    json!({
+        "files": {"added": files.added, "removed": files.removed, "changed": files.changed},
+        "added": capabilities_json(added),
+        "changed_scripts": capabilities_json(changed_scripts),
+        "removed": removed,
+        "wording_only": is_wording_only,
     })
 }
 

@@ -5,6 +5,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use prowess_core::{Problem, ProblemKind, Remedy, system_reason};
+use prowess_format::client::{self, Client};
 use prowess_format::text::closest;
 use prowess_package::name::SkillName;
 use prowess_policy::Tier;
@@ -71,6 +72,8 @@ pub enum SkillState {
     Changed,
     /// A lock file lists it, and it is not on disk.
     Missing,
+    /// Its file has errors, and there are clients that load it all the same.
+    Flawed,
     /// It can't be used.
     Broken,
 }
@@ -84,6 +87,7 @@ impl SkillState {
             Self::Placed => "placed",
             Self::Changed => "changed",
             Self::Missing => "missing",
+            Self::Flawed => "errors",
             Self::Broken => "broken",
         }
     }
@@ -182,7 +186,8 @@ impl Inventory {
     /// The state of a skill that was found.
     pub fn state(&self, found: &FoundSkill) -> SkillState {
         if found.is_broken() {
-            return SkillState::Broken;
+            let is_loaded = !found.summary.loaded_by.is_empty();
+            return if is_loaded { SkillState::Flawed } else { SkillState::Broken };
         }
         if let Some(winner) = self.winner(found) {
             let is_ours = !self.placed_for(found).is_empty() && self.locked(winner).is_some();
@@ -272,7 +277,7 @@ impl Inventory {
 
 /// Finds an agent by the id that a user typed.
 pub fn agent_by_id(id: &str) -> Result<&'static Agent, Problem> {
-    agents::by_id(id).ok_or_else(|| {
+    agents::by_name(id).ok_or_else(|| {
         let message = format!("`{id}` is not a known agent");
         let problem = Problem::new("unknown-agent", ProblemKind::InvalidInput, message);
         let similar = similar_agents(id);
@@ -282,6 +287,34 @@ pub fn agent_by_id(id: &str) -> Result<&'static Agent, Problem> {
         }
         problem.advice(format!("did you mean `{}`?", similar.join("` or `")))
     })
+}
+
+/// Finds the rules of a client by the word that a user typed. Agents and clients have one list of names: what is an agent's
+/// name here is one there.
+pub fn client_by_id(word: &str) -> Result<&'static Client, Problem> {
+    let of_agent = |agent: &Agent| {
+        client::CLIENTS.iter().copied().find(|client| agents::by_name(client.id) == Some(agent))
+    };
+    if let Some(client) = client::by_id(word) {
+        return Ok(client);
+    }
+    let known = client::ids().join("`, `");
+    match agents::by_name(word) {
+        Some(agent) => of_agent(agent).ok_or_else(|| {
+            let message = format!("it is not known how {} treats a skill", agent.title);
+            Problem::new("unknown-client", ProblemKind::InvalidInput, message)
+                .advice(format!("known clients: `{known}`"))
+        }),
+        None => {
+            let message = format!("`{word}` is not a known client");
+            let problem = Problem::new("unknown-client", ProblemKind::InvalidInput, message);
+            let similar = closest(word, client::ids());
+            Err(match similar {
+                Some(similar) => problem.advice(format!("did you mean `{similar}`?")),
+                None => problem.advice(format!("known clients: `{known}`")),
+            })
+        }
+    }
 }
 
 /// The agents whose ids are similar to a word, or contain it: `claude` and `copilot` are parts of ids.

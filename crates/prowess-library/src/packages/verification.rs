@@ -1,6 +1,6 @@
 //! Verifying that installed skills are what was installed and signed.
 
-use prowess_core::Problem;
+use prowess_core::{Problem, ProblemKind};
 use prowess_package::name::SkillName;
 use prowess_store::drift::{self, Drift, VerifiedSkill};
 use prowess_store::places::Scope;
@@ -45,6 +45,19 @@ fn source_of(skill: &VerifiedSkill) -> Option<&Pinned> {
 }
 
 impl PackageManager {
+    /// Whether a skill is installed in a store: in the lock file, or at least as a folder.
+    pub fn is_installed(&self, name: &SkillName, scope: Scope) -> Result<bool, Problem> {
+        if !self.lock_path(scope).exists() && !self.store_path(scope).join("skills").exists() {
+            return Ok(false);
+        }
+        if self.lock_file(scope)?.skills.contains_key(name) {
+            return Ok(true);
+        }
+        self.store(scope)?
+            .is_installed(name)
+            .map_err(|error| Problem::new("store-unusable", ProblemKind::Failed, error.to_string()))
+    }
+
     /// Compares installed skills with the lock file, and their signatures with the trusted keys: the named ones, or all.
     pub fn verify(&self, names: &[SkillName], scope: Scope) -> Result<VerifyReport, Problem> {
         let store = self.store(scope)?;

@@ -1,4 +1,5 @@
 //! Skills by reference, on a real disk.
 
+mod fetching;
 mod packages;
 mod resolving;

@@ -120,11 +120,15 @@ fn errors_about_settings_have_advice() {
 }
 
 #[test]
-fn unknown_settings_are_reported_and_other_tables_are_ignored() {
-    let file = "[knowledge]\nfolder = \"x\"\n[providers.openai]\nkey_fil = \"x\"\n";
-    let settings = ModelSettings::of(&[], Some(file), Path::new("/config")).expect("it is TOML");
-    assert_eq!(
-        settings.notes,
-        ["`providers.openai.key_fil` in config.toml is unknown and ignored"]
+fn unknown_settings_are_errors_and_those_of_registries_are_ignored() {
+    let read = |file| ModelSettings::of(&[], Some(file), Path::new("/config"));
+    let file = "[registries.x]\nurl = \"https://x.example\"\n[providers.openai]\nkey_fil = \"x\"\n";
+    let said = read(file).expect_err("it is misspelt").to_string();
+    assert!(
+        said.contains(
+            "line 4: `providers.openai.key_fil` is not a setting; did you mean `key_file`?"
+        ),
+        "{said}"
     );
+    assert!(read("[registries.x]\nurl = \"https://x.example\"\n").is_ok());
 }

@@ -8,6 +8,7 @@ use prowess_format::ReadOptions;
 
 use super::{UnpackError, UnpackOptions, UnpackSink, Unpacked};
 use crate::content::{FileRole, MANIFEST, role_of, role_of_folder, stays_executable};
+use crate::covered::{CoveredFiles, MOST_SIGNATURE_BYTES, may_cover};
 use crate::digest::{FileHasher, FileHashes};
 use crate::name::SkillName;
 use crate::path::{PackagePath, fold};
@@ -35,7 +36,21 @@ pub(super) struct Intake<'a> {
     /// Manifests at the root and one folder below it. Only the text of the first of each is kept:
     /// an archive may contain many.
     manifests: BTreeMap<PackagePath, Vec<u8>>,
+    /// Signatures at the same places, which say which hidden files are content.
+    signatures: BTreeMap<PackagePath, Vec<u8>>,
+    /// Hidden files and folders. They are rejected at the end, unless a signature covers them.
+    hidden: Vec<HiddenEntry>,
 }
+
+/// A file or folder that is only content if a signature covers it.
+struct HiddenEntry {
+    path: PackagePath,
+    role: FileRole,
+    is_folder: bool,
+}
+
+/// Maximum number of signatures whose lists are read: one of each name, at the root and below it.
+const MOST_SIGNATURES: usize = 8;
 
 impl<'a> Intake<'a> {
     pub(super) fn new(sink: &'a mut dyn UnpackSink, options: &'a UnpackOptions<'a>) -> Self {
@@ -47,6 +62,8 @@ impl<'a> Intake<'a> {
             entries: 0,
             hashes: FileHashes::new(),
             manifests: BTreeMap::new(),
+            signatures: BTreeMap::new(),
+            hidden: Vec::new(),
         }
     }
 
@@ -67,8 +84,9 @@ impl<'a> Intake<'a> {
             return Ok(());
         }
         let path = PackagePath::from_bytes(raw.strip_prefix(b"./").unwrap_or(raw))?;
-        for part in path.parts() {
-            refuse(role_of_folder(part), &path)?;
+        let is_content = |role: &FileRole| *role == FileRole::Content;
+        if let Some(role) = path.parts().map(role_of_folder).find(|role| !is_content(role)) {
+            self.set_aside(&path, role, true)?;
         }
         Ok(self.guard.admit_folder(&path)?)
     }
@@ -83,7 +101,9 @@ impl<'a> Intake<'a> {
     ) -> Result<(), UnpackError> {
         let path = PackagePath::from_bytes(raw.strip_prefix(b"./").unwrap_or(raw))?;
         let role = role_of(&path);
-        refuse(role, &path)?;
+        if !matches!(role, FileRole::Content | FileRole::Sidecar) {
+            self.set_aside(&path, role, false)?;
+        }
         self.guard.admit(&path)?;
         self.guard.count(&path, length)?;
         let mut metered = Metered {
@@ -91,6 +111,7 @@ impl<'a> Intake<'a> {
             left: length,
             hasher: FileHasher::default(),
             kept: self.keeps_text(&path).then(Vec::new),
+            most_kept: most_kept(&path),
             failure: None,
         };
         if role == FileRole::Sidecar {
@@ -120,12 +141,61 @@ impl<'a> Intake<'a> {
         let Metered { hasher, kept, .. } = metered;
         if is_manifest_place(&path) {
             self.manifests.insert(path.clone(), kept.unwrap_or_default());
+        } else if let Some(signature) = kept {
+            self.signatures.insert(path.clone(), signature);
         }
         self.hashes.insert(path, hasher.finish());
         Ok(())
     }
 
+    /// Sets a hidden entry aside until the signatures are known. What no signature can cover is rejected here.
+    fn set_aside(
+        &mut self,
+        path: &PackagePath,
+        role: FileRole,
+        is_folder: bool,
+    ) -> Result<(), UnpackError> {
+        if !may_cover(path) {
+            return Err(refused(role, path));
+        }
+        self.hidden.push(HiddenEntry { path: path.clone(), role, is_folder });
+        Ok(())
+    }
+
+    /// Rejects hidden entries that no signature in the skill's folder covers.
+    fn require_covered(&self, root: Option<&str>) -> Result<(), UnpackError> {
+        if self.hidden.is_empty() {
+            return Ok(());
+        }
+        let inside = |path: &PackagePath| match root {
+            None => Some(path.clone()),
+            Some(folder) => path.below(folder),
+        };
+        let mut covered = CoveredFiles::default();
+        for (path, bytes) in &self.signatures {
+            if let Some(path) = inside(path) {
+                covered.add(path.as_str(), bytes);
+            }
+        }
+        for entry in &self.hidden {
+            let is_covered = inside(&entry.path).is_some_and(|path| {
+                if entry.is_folder {
+                    covered.has_below(path.as_str())
+                } else {
+                    covered.contains(path.as_str())
+                }
+            });
+            if !is_covered {
+                return Err(refused(entry.role, &entry.path));
+            }
+        }
+        Ok(())
+    }
+
     fn keeps_text(&self, path: &PackagePath) -> bool {
+        if CoveredFiles::is_listing(path.file_name()) && path.parts().count() <= 2 {
+            return self.signatures.len() < MOST_SIGNATURES;
+        }
         let is_below = |path: &PackagePath| path.as_str() != MANIFEST;
         is_manifest_place(path) && !(is_below(path) && self.manifests.keys().any(is_below))
     }
@@ -133,6 +203,7 @@ impl<'a> Intake<'a> {
     /// Determines the root and the name of the skill.
     pub(super) fn finish(mut self) -> Result<Unpacked, UnpackError> {
         let root = self.root()?;
+        self.require_covered(root.as_deref())?;
         let manifest_path = match &root {
             None => MANIFEST.to_owned(),
             Some(folder) => format!("{folder}/{MANIFEST}"),
@@ -221,17 +292,26 @@ fn identity(
     Ok((name, version))
 }
 
+/// The most bytes of a file that are kept.
+fn most_kept(path: &PackagePath) -> usize {
+    if is_manifest_place(path) {
+        return MOST_MANIFEST_BYTES;
+    }
+    usize::try_from(MOST_SIGNATURE_BYTES).unwrap_or(usize::MAX)
+}
+
 fn is_manifest_place(path: &PackagePath) -> bool {
     path.file_name() == MANIFEST && path.parts().count() <= 2
 }
 
-fn refuse(role: FileRole, path: &PackagePath) -> Result<(), UnpackError> {
+fn refused(role: FileRole, path: &PackagePath) -> UnpackError {
     let problem = match role {
-        FileRole::Content | FileRole::Sidecar => return Ok(()),
         FileRole::Litter => "files of version control, caches and systems are not part of a skill",
-        FileRole::Hidden => "hidden files are not part of a skill",
+        FileRole::Hidden | FileRole::Content | FileRole::Sidecar => {
+            "hidden files are not part of a skill"
+        }
     };
-    Err(UnpackError::Entry { path: path.as_str().to_owned(), problem })
+    UnpackError::Entry { path: path.as_str().to_owned(), problem }
 }
 
 /// Reads exactly the declared number of bytes and hashes them.
@@ -240,6 +320,7 @@ struct Metered<'a> {
     left: u64,
     hasher: FileHasher,
     kept: Option<Vec<u8>>,
+    most_kept: usize,
     /// Converts an error, distinguishing errors of the archive from those of the disk.
     failure: Option<io::Error>,
 }
@@ -272,7 +353,7 @@ impl Read for Metered<'_> {
                 self.left -= count as u64;
                 self.hasher.update(&buffer[..count]);
                 if let Some(kept) = &mut self.kept
-                    && kept.len() <= MOST_MANIFEST_BYTES
+                    && kept.len() <= self.most_kept
                 {
                     kept.extend_from_slice(&buffer[..count]);
                 }

@@ -127,3 +127,29 @@ proptest! {
         prop_assert_eq!(again, tree);
     }
 }
+
+#[test]
+fn archives_of_the_skill_itself_are_left_out() {
+    let folder = temporary();
+    let write = |path: &str, text: &str| {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write("SKILL.md", "---\nname: one\ndescription: d\nversion: 1.0.0\n---\n\n# One\n");
+    for own in ["one-1.0.0.tar.gz", "dist/one-0.9.0-rc.1.tar.gz", "one-10.20.30+b.tar.gz"] {
+        write(own, "an archive");
+    }
+    for other in ["one-data.tar.gz", "two-1.0.0.tar.gz", "one-1.0.tar.gz", "one-1.0.0.zip"] {
+        write(other, "data");
+    }
+    for read in [Tree::read, Tree::read_foreign] {
+        let read = read(folder.path(), &PackageLimits::PACKAGE).unwrap();
+        let paths: Vec<&str> = read.tree.files().map(|(path, _)| path.as_str()).collect();
+        let kept =
+            ["SKILL.md", "one-1.0.0.zip", "one-1.0.tar.gz", "one-data.tar.gz", "two-1.0.0.tar.gz"];
+        assert_eq!(paths, kept);
+        let left_out = ["dist/one-0.9.0-rc.1.tar.gz", "one-1.0.0.tar.gz", "one-10.20.30+b.tar.gz"];
+        assert_eq!(read.left_out, left_out);
+    }
+}

@@ -6,7 +6,8 @@
 
 use std::fmt;
 
-use crate::protected_places::{Protected, SECRET_PLACES};
+use crate::protected_places::{Protected, SECRET_PLACES, WITHOUT_SECRETS};
+use crate::spec::is_named;
 
 /// Maximum length of a pattern in bytes: the longest path that Linux accepts.
 const MAX_BYTES: usize = 4096;
@@ -81,17 +82,18 @@ pub enum PathError {
 
 /// The location of secrets that a path is in, if any.
 ///
-/// Nothing below `./` is one: a project has its own `.npmrc`. In a run in the home directory `./`
-/// is treated as `~/`, see [`PathPattern::in_home`].
+/// Below `./` only those that can be anywhere count, such as `.env`: a project has its own
+/// `.npmrc`. In a run in the home directory `./` is treated as `~/`, see [`PathPattern::in_home`].
 pub fn secret_place(root: PathRoot, parts: &[String]) -> Option<&'static str> {
-    if root == PathRoot::Working {
-        return None;
-    }
     let is_there = |protected: Protected| match protected {
-        Protected::BelowHome(place) | Protected::AnyDepth(place) => {
+        Protected::BelowHome(place) => {
             let wanted: Vec<&str> = place.split('/').collect();
-            parts.windows(wanted.len()).any(|window| window.iter().eq(wanted.iter()))
+            root != PathRoot::Working
+                && parts.windows(wanted.len()).any(|window| window.iter().eq(wanted.iter()))
         }
+        Protected::AnyDepth(name) => parts
+            .iter()
+            .any(|part| is_named(part, name) && !WITHOUT_SECRETS.contains(&part.as_str())),
         Protected::Machine(place) => {
             let mut names = parts.iter();
             let mut wanted = place.split('/').skip(1);
@@ -179,6 +181,16 @@ impl PathPattern {
             PathRoot::Absolute => PathRoot::Absolute,
         };
         Self { root, parts: self.parts.clone() }
+    }
+
+    /// The pattern below a folder, for one that is relative to it; `None` if a name of the folder
+    /// would be read as a wildcard.
+    pub(crate) fn below(&self, folder: &RootedPath) -> Option<Self> {
+        if folder.parts.iter().any(|part| is_wild(part)) {
+            return None;
+        }
+        let parts = folder.parts.iter().chain(&self.parts).cloned().collect();
+        Some(Self { root: folder.root, parts })
     }
 
     /// Where it begins.

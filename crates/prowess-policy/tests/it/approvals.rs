@@ -46,13 +46,15 @@ fn a_change_of_the_files_voids_the_approval() {
     the skill is /skills/demo
     the working directory is /work/a
     may run `./scripts/x.sh`, because its command starts `./scripts/x.sh`
-    may write files in the working directory, because commands run in the working directory
+    may write files in the working directory, where commands run
+    may run base utilities such as `sort`, `grep` and `tar`, because they add no access
     may not use the network
     may not control mouse, keyboard or screen
     may not connect to MCP servers
     may not read your environment variables
     may not use databases
-    at most 30 s, 60 s of CPU time, 2 GiB of memory, 256 processes, 256 MiB of traffic, 16 MiB of traffic per second, 2 GiB of output, 4 GiB and 200000 files added to folders
+    at most 30 s, 2 GiB of memory, 4 GiB added to folders
+    also at most 60 s of CPU time, 256 processes, 2 GiB of output, 200000 files added to folders
     asks again, because its files have changed since you approved it on 1970-01-01
     asks, because `shell:execute:./scripts/x.sh` needs your consent
     asks, because `filesystem:write:./**` needs your consent

@@ -303,7 +303,8 @@ fn unavailable_grants_are_not_part_of_the_decision() {
     may not connect to MCP servers
     may not read your environment variables
     may not use databases
-    at most 30 s, 60 s of CPU time, 2 GiB of memory, 256 processes, 256 MiB of traffic, 16 MiB of traffic per second, 2 GiB of output
+    at most 30 s, 2 GiB of memory
+    also at most 60 s of CPU time, 256 processes, 2 GiB of output
     asks, because you have not approved it yet
     ");
     let Decision::Ask(question) = decision else { panic!("it asks") };

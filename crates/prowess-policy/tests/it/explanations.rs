@@ -35,7 +35,8 @@ fn explains_a_skill_with_scoped_permissions() {
     may read the database `notes`, because the skill declares `database:read:notes`
     may connect to the MCP server `web`, because the skill declares `mcp:connect:web`
     may not control mouse, keyboard or screen
-    at most 30 s, 8 GiB of memory, 2048 processes, 4 GiB of output, 16 GiB and 1000000 files added to folders
+    at most 30 s, 8 GiB of memory, 16 GiB added to folders
+    also at most 2048 processes, 4 GiB of output, 1000000 files added to folders
     asks, because you have not approved it yet
     asks, because `filesystem:write:./out/*.md` needs your consent
     asks, because `shell:execute:git` needs your consent
@@ -67,7 +68,8 @@ fn explains_a_skill_with_unscoped_permissions() {
     may change every database, because the skill declares `database:write`
     may connect to every MCP server, because the skill declares `mcp:connect`
     may control mouse, keyboard and screen, because the skill declares `desktop:control`
-    at most 30 s, 60 s of CPU time, 2 GiB of memory, 256 processes, 256 MiB of traffic, 16 MiB of traffic per second, 2 GiB of output, 4 GiB and 200000 files added to folders
+    at most 30 s, 2 GiB of memory, 256 MiB of traffic, 4 GiB added to folders
+    also at most 60 s of CPU time, 256 processes, 16 MiB of traffic per second, 2 GiB of output, 200000 files added to folders
     asks every time, because it was downloaded and is not signed
     asks, because you have not approved it yet
     asks, because `filesystem:write:./**` needs your consent
@@ -89,7 +91,8 @@ fn explains_a_skill_with_unscoped_permissions() {
     may change every database, because the skill declares `database:write`
     may connect to every MCP server, because the skill declares `mcp:connect`
     may control mouse, keyboard and screen, because the skill declares `desktop:control`
-    at most 30 s, 4096 processes, 4 GiB of output, 16 GiB and 1000000 files added to folders
+    at most 30 s, 16 GiB added to folders
+    also at most 4096 processes, 4 GiB of output, 1000000 files added to folders
     asks, because you have not approved it yet
     ");
 }
@@ -103,13 +106,14 @@ fn explains_command_tools() {
     the skill is /skills/demo
     the working directory is /work/a
     may run `git`, because its command starts `git`
-    may read files in the working directory, because commands run in the working directory
+    may read files in the working directory, where commands run
     may not use the network
     may not control mouse, keyboard or screen
     may not connect to MCP servers
     may not read your environment variables
     may not use databases
-    at most 30 s, 4096 processes, 4 GiB of output
+    at most 30 s
+    also at most 4096 processes, 4 GiB of output
     ");
     let local = Run::new(Tier::Experimental, Origin::Local);
     assert_snapshot!(explained(&local.decide(&skill_of("gibberish/8.2/summarize/SKILL.md"))), @"
@@ -118,13 +122,14 @@ fn explains_command_tools() {
     the skill is /skills/demo
     the working directory is /work/a
     may run `npx`, which runs arbitrary code, because its command starts `npx`
-    may read files in the working directory, because commands run in the working directory
+    may read files in the working directory, where commands run
     may send any request to any host, because the skill declares that it needs the network
     may not control mouse, keyboard or screen
     may not connect to MCP servers
     may not read your environment variables
     may not use databases
-    at most 60 s, 120 s of CPU time, 2 GiB of memory, 256 processes, 256 MiB of traffic, 16 MiB of traffic per second, 2 GiB of output
+    at most 60 s, 2 GiB of memory, 256 MiB of traffic
+    also at most 120 s of CPU time, 256 processes, 16 MiB of traffic per second, 2 GiB of output
     asks, because you have not approved it yet
     asks, because `shell:execute:npx` needs your consent
     asks, because it requests the network without naming hosts

@@ -10,6 +10,7 @@ mod matrix;
 mod modes;
 mod scopes;
 mod specs;
+mod user_grants;
 
 use prowess_format::skill::Skill;
 use prowess_format::{ReadOptions, form_of};

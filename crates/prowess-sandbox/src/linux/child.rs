@@ -9,7 +9,7 @@
 use std::ffi::CStr;
 use std::os::fd::RawFd;
 
-use super::plan::{Plan, SELF_TEST};
+use super::plan::{EMPTY, Plan, SELF_TEST};
 use super::sys::{self, Errno, Outcome};
 use super::system::HOST_NAME;
 use super::view::{Rights, Step};
@@ -291,6 +291,14 @@ fn build_root(context: &Context<'_>) -> Built<RawFd> {
             },
             Step::Attach { bind, at } => {
                 let mount = context.mounts.get(*bind).copied().unwrap_or(-1);
+                sys::attach(mount, root, at).at(SetupStage::Attach)?;
+                sys::close(mount);
+            }
+            Step::Cover(at) => {
+                let mount = sys::clone_file_at(root, EMPTY).at(SetupStage::Attach)?;
+                let attributes =
+                    sys::MOUNT_RDONLY | sys::MOUNT_NOSUID | sys::MOUNT_NODEV | sys::MOUNT_NOEXEC;
+                sys::set_mount(mount, attributes, None, false).at(SetupStage::Attach)?;
                 sys::attach(mount, root, at).at(SetupStage::Attach)?;
                 sys::close(mount);
             }

@@ -42,6 +42,8 @@ pub(super) struct Plan {
 
 /// A file without a rule: opening it must fail, otherwise the sandbox does not work.
 pub(super) const SELF_TEST: &std::ffi::CStr = c"/.self-test";
+/// The same file, below the new root. It is empty.
+pub(super) const EMPTY: &std::ffi::CStr = c".self-test";
 
 impl Plan {
     pub(super) fn new(spec: &Spec, counted: bool) -> Result<Self, SandboxError> {
@@ -70,6 +72,15 @@ impl Plan {
             let image = system::show_program(&mut view, program)?;
             check::refuse_writable(spec, &image)?;
             images.push(image);
+        }
+        for file in &spec.hidden {
+            if !check::is_plain(file) {
+                return Err(SandboxError::Invalid(format!(
+                    "`{}` is not an absolute path",
+                    file.display()
+                )));
+            }
+            view.hide(file);
         }
         for file in &spec.synthetic {
             if !check::is_plain(&file.path) {

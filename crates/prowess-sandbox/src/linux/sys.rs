@@ -261,6 +261,15 @@ pub(super) fn clone_tree(fd: RawFd) -> Outcome<RawFd> {
     small(unsafe { libc::syscall(libc::SYS_open_tree, fd, c"".as_ptr(), flags) })
 }
 
+/// A detached mount of one file below `folder`.
+pub(super) fn clone_file_at(folder: RawFd, path: &CStr) -> Outcome<RawFd> {
+    let flags = OPEN_TREE_CLONE
+        | libc::AT_SYMLINK_NOFOLLOW.cast_unsigned()
+        | libc::O_CLOEXEC.cast_unsigned();
+    // SAFETY: the path is a valid string.
+    small(unsafe { libc::syscall(libc::SYS_open_tree, folder, path.as_ptr(), flags) })
+}
+
 #[repr(C)]
 #[derive(Default)]
 struct MountAttr {

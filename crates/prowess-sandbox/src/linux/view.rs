@@ -29,6 +29,8 @@ enum Entry {
     Link(PathBuf),
     /// A read-only file in memory.
     Text(Vec<u8>),
+    /// An empty file in place of one of the host.
+    Hidden,
 }
 
 /// The access to a part of the host, in ascending order.
@@ -84,9 +86,22 @@ pub(super) struct Bind {
 pub(super) enum Step {
     Folder(CString),
     Text(CString, Vec<u8>),
-    Link { target: CString, at: CString },
-    Attach { bind: usize, at: CString },
-    Memory { at: CString, size: CString, mode: CString, attributes: u64 },
+    Link {
+        target: CString,
+        at: CString,
+    },
+    Attach {
+        bind: usize,
+        at: CString,
+    },
+    /// Mounts the empty file of the new root over a file.
+    Cover(CString),
+    Memory {
+        at: CString,
+        size: CString,
+        mode: CString,
+        attributes: u64,
+    },
     Processes(CString),
 }
 
@@ -120,6 +135,11 @@ impl View {
 
     pub(super) fn text(&mut self, path: &Path, bytes: &[u8]) {
         self.entries.insert(path.to_owned(), Entry::Text(bytes.to_owned()));
+    }
+
+    /// Hides a file of the host, whatever is granted.
+    pub(super) fn hide(&mut self, path: &Path) {
+        self.entries.insert(path.to_owned(), Entry::Hidden);
     }
 
     /// Adds a part of the host; the stronger of two grants for the same path applies.
@@ -253,12 +273,14 @@ impl View {
             match &in_host {
                 Some(place) => {
                     if fs::symlink_metadata(place).is_err()
-                        || !matches!(entry, Entry::Host { .. } | Entry::Text(_))
+                        || !matches!(entry, Entry::Host { .. } | Entry::Text(_) | Entry::Hidden)
                     {
                         // The mount point does not exist, and nothing may be created on the host.
                         continue;
                     }
                 }
+                // Nothing around it is shown.
+                None if matches!(entry, Entry::Hidden) => continue,
                 None => {
                     let mut missing: Vec<&Path> = path
                         .ancestors()
@@ -291,6 +313,7 @@ impl View {
                     steps.push(Step::Attach { bind: binds.len(), at });
                     binds.push(bind);
                 }
+                Entry::Hidden => steps.push(Step::Cover(at)),
                 Entry::Folder => {
                     made.insert(path.clone());
                     steps.push(Step::Folder(at));

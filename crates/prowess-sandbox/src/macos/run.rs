@@ -321,6 +321,8 @@ fn set_up(stage: &'static str) -> impl FnOnce(io::Error) -> SandboxError {
 fn refuse_unenforceable(spec: &Spec) -> Result<(), SandboxError> {
     let cause = if spec.limits.memory.is_some() {
         "the memory of a run can't be limited on macOS"
+    } else if !spec.hidden.is_empty() {
+        "a file in a granted folder can't be hidden on macOS"
     } else if !spec.synthetic.is_empty() {
         "a file can't replace another one on macOS"
     } else {

@@ -5,6 +5,7 @@ mod files;
 mod filesystems;
 mod filling;
 mod formats;
+mod hidden;
 mod hostile_host;
 mod running;
 mod world;

@@ -24,8 +24,6 @@ pub struct Registries {
     pub all: Vec<Registry>,
     /// Which of them is asked for names that belong to none.
     usual: Option<usize>,
-    /// What nobody understood, worth a line for the user.
-    pub notes: Vec<String>,
 }
 
 /// A registry.
@@ -84,8 +82,7 @@ impl Registries {
                 let fields = fields
                     .as_table()
                     .ok_or_else(|| format!("`registries.{name}` has to be a table"))?;
-                let registry =
-                    registry(name, fields, variables, config_folder, &mut registries.notes)?;
+                let registry = registry(name, fields, variables, config_folder)?;
                 registries.all.push(registry);
             }
         }
@@ -234,7 +231,6 @@ fn registry(
     fields: &Table,
     variables: &[(String, String)],
     config_folder: &Path,
-    notes: &mut Vec<String>,
 ) -> Result<Registry, String> {
     let place = format!("registries.{name}");
     let mut url = None;
@@ -288,7 +284,7 @@ fn registry(
                     "`{place}`: a token does not belong into this file, use `token_env` or `token_file`"
                 ));
             }
-            _ => notes.push(format!("`{place}` in {CONFIG_FILE} means nothing and is ignored")),
+            _ => return Err(format!("`{place}` is not a setting")),
         }
     }
     let url = url.ok_or_else(|| format!("`{place}` has no `url`"))?;

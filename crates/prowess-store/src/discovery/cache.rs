@@ -162,12 +162,24 @@ fn read_files(path: &Path, stamp: &str) -> Option<HashMap<String, Entry>> {
 }
 
 fn to_json(file: &str, entry: &Entry) -> Value {
-    let Summary { name, version, description, dialect, kind, errors, warnings } = &entry.summary;
+    let Summary { name, version, description, dialect, kind, errors, warnings, loaded_by } =
+        &entry.summary;
     let errors: Vec<Value> = errors
         .iter()
         .map(|Problem { rule, line, message, help }| json!([rule, line, message, help]))
         .collect();
-    json!([file, entry.identity, name, version, description, dialect, kind, errors, warnings])
+    json!([
+        file,
+        entry.identity,
+        name,
+        version,
+        description,
+        dialect,
+        kind,
+        errors,
+        warnings,
+        loaded_by
+    ])
 }
 
 fn from_json(row: Value) -> Option<(String, Entry)> {
@@ -185,7 +197,11 @@ fn from_json(row: Value) -> Option<(String, Entry)> {
     let Value::Array(errors) = cells.next()? else { return None };
     let errors = errors.iter().map(problem).collect::<Option<_>>()?;
     let warnings = usize::try_from(cells.next()?.as_u64()?).ok()?;
-    let summary = Summary { name, version, description, dialect, kind, errors, warnings };
+    let Value::Array(clients) = cells.next()? else { return None };
+    let clients = clients.iter().map(|client| client.as_str().map(str::to_owned));
+    let loaded_by = clients.collect::<Option<_>>()?;
+    let summary =
+        Summary { name, version, description, dialect, kind, errors, warnings, loaded_by };
     Some((file, Entry { identity, summary, is_used: false }))
 }
 

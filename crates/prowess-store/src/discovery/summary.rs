@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
+use prowess_format::client::{CLIENTS, ClientOutcome, ClientVerdict, verdict};
 use prowess_format::diagnostic::Severity;
 use prowess_format::document::MAX_FILE_BYTES;
 use prowess_format::rules::SkillLocation;
 use prowess_format::span::LineIndex;
-use prowess_format::{ReadOptions, check_bytes, form_of};
+use prowess_format::{Checked, ReadOptions, check_bytes, form_of};
 
 /// What a file says.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -25,6 +26,8 @@ pub struct Summary {
     pub errors: Vec<Problem>,
     /// How many findings are warnings.
     pub warnings: usize,
+    /// The clients that load it in spite of its errors. Empty if it has none.
+    pub loaded_by: Vec<String>,
 }
 
 /// Why a skill is broken.
@@ -38,6 +41,17 @@ pub struct Problem {
     pub message: String,
     /// What to do next.
     pub help: Option<String>,
+}
+
+/// The programs that load a file with errors. A validator is none: it has nothing to load.
+fn loading_clients(checked: &Checked<'_>, file_name: &str) -> Vec<String> {
+    if !checked.diagnostics.iter().any(|found| found.severity == Severity::Error) {
+        return Vec::new();
+    }
+    let programs = CLIENTS.iter().copied().filter(|client| client.strict.is_none());
+    let verdicts = programs.map(|client| verdict(checked, file_name, None, client));
+    let loads = |it: &ClientVerdict| it.outcome == ClientOutcome::Loads;
+    verdicts.filter(loads).map(|it| it.client.id.to_owned()).collect()
 }
 
 /// A listing names this many errors of a file; `prowess check` names them all.
@@ -95,6 +109,7 @@ impl Summary {
             description: text(&checked.skill.description),
             dialect: checked.skill.dialect.id.to_owned(),
             kind: checked.skill.kind.as_str().to_owned(),
+            loaded_by: loading_clients(&checked, file_name),
             errors: errors.collect(),
             warnings: found(Severity::Warning).count(),
         }

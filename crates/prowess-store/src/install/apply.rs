@@ -255,6 +255,7 @@ impl InstallStep {
         let mut same = self.entry.clone();
         same.installed_at.clone_from(&installed.installed_at);
         same.approved.clone_from(&installed.approved);
+        same.capabilities.clone_from(&installed.capabilities);
         same.allow_unsigned = installed.allow_unsigned;
         same != *installed
     }

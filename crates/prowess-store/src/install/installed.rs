@@ -1,10 +1,15 @@
 //! Installed skills, compared with the lock file and read from their files.
 
-use prowess_package::digest::content_digest;
+use std::collections::BTreeSet;
+
+use prowess_package::digest::{FileHashes, content_digest};
+use prowess_package::limits::PackageLimits;
 use prowess_package::name::SkillName;
+use prowess_package::tree::Tree;
 
 use super::InstallError;
 use crate::agreement::ConsentItem;
+use crate::capabilities::{Capability, capabilities_of, lines};
 use crate::lock::LockEntry;
 use crate::metadata::{SkillMetadata, parse_installed_metadata, parse_metadata};
 use crate::review::Refusal;
@@ -22,6 +27,55 @@ impl Store {
         self.project().is_none_or(|project| {
             project.agreements.cover(&[ConsentItem::to_be_there(name, &entry.integrity)])
         })
+    }
+
+    /// The lines of capabilities that this user has agreed to for an installed skill. `integrity` and `now` are those of
+    /// the version that would replace it.
+    ///
+    /// The user's own lock file remembers them. The lock file of a project may be a stranger's, so there the installed
+    /// files are read, and the user must have agreed to what exactly these can do.
+    pub(super) fn accepted(
+        &self,
+        name: &SkillName,
+        entry: &LockEntry,
+        integrity: &str,
+        now: &[Capability],
+    ) -> BTreeSet<String> {
+        let Some(project) = self.project() else {
+            if entry.integrity == integrity {
+                return lines(now);
+            }
+            if !entry.capabilities.is_empty() {
+                return entry.capabilities.clone();
+            }
+            // An older program wrote no lines: what is installed was agreed to as a whole.
+            return self.installed_lines(name, entry).unwrap_or_default();
+        };
+        let Some(lines) = self.installed_lines(name, entry) else { return BTreeSet::new() };
+        let item = ConsentItem::to_have_capabilities(name, &entry.integrity, &lines);
+        if project.agreements.cover(&[item]) { lines } else { BTreeSet::new() }
+    }
+
+    /// The capabilities of the installed files, if they are those of the lock entry.
+    pub(super) fn installed_lines(
+        &self,
+        name: &SkillName,
+        entry: &LockEntry,
+    ) -> Option<BTreeSet<String>> {
+        let tree = Tree::read(&self.skill_path(name), &PackageLimits::PACKAGE).ok()?.tree;
+        let is_same = content_digest(&tree.hashes()).integrity() == entry.integrity;
+        is_same.then(|| lines(&capabilities_of(&tree)))
+    }
+
+    /// The hashes of the files that a lock entry is about. What an entry says about its files counts if it agrees with its
+    /// digest.
+    pub(super) fn agreed_files(&self, name: &SkillName, entry: &LockEntry) -> FileHashes {
+        if content_digest(&entry.files).integrity() == entry.integrity {
+            return entry.files.clone();
+        }
+        let installed = self.hash(name).ok().flatten().unwrap_or_default();
+        let is_same = content_digest(&installed).integrity() == entry.integrity;
+        if is_same { installed } else { FileHashes::new() }
     }
 
     /// Reads the metadata of an installed skill; `None` if its files can't be read. No rule runs.

@@ -12,6 +12,7 @@ use prowess_trust::{Attestation, Evidence};
 use semver::Version;
 
 use super::{InstallError, InstallPlan, InstallStep, Installer};
+use crate::capabilities::{Capability, capabilities_of};
 use crate::lock::{LockEntry, LockFile};
 use crate::metadata::{SkillMetadata, read_metadata};
 use crate::review::{Candidate, InstallPermissions, LowerClaim, Review, review};
@@ -145,7 +146,9 @@ impl Installer<'_> {
                 InstallError::Metadata { name: name.to_string(), evident: None, source }
             })?;
         let attestation = self.still_vouched(name, entry, &metadata, &tree)?;
-        let (review, demands) = self.first_look(entry, &metadata, &attestation, &tree);
+        let capabilities = capabilities_of(&tree);
+        let (review, demands) =
+            self.first_look(entry, &metadata, &attestation, &tree, &capabilities);
         if is_unchanged && review.is_clear() {
             return Ok(None);
         }
@@ -156,6 +159,8 @@ impl Installer<'_> {
             attestation,
             entry: entry.clone(),
             is_restored: true,
+            capabilities,
+            difference: None,
             demands,
             tree,
         }))
@@ -168,6 +173,7 @@ impl Installer<'_> {
         metadata: &SkillMetadata,
         attestation: &Attestation,
         tree: &Tree,
+        capabilities: &[Capability],
     ) -> (Review, Vec<crate::agreement::ConsentItem>) {
         let (Some(shared), Some(source)) = (self.store.project(), &entry.source) else {
             return (Review::default(), Vec::new());
@@ -186,6 +192,9 @@ impl Installer<'_> {
             is_explicit: true,
             signer_accepted: false,
             lower_claim: LowerClaim::of(&metadata.skill, attestation.tier, tree.manifest()),
+            capabilities,
+            accepted: &BTreeSet::new(),
+            changed_scripts: &BTreeSet::new(),
         };
         let demands = self.demands(metadata, &tree.hashes(), &candidate);
         if !shared.agreements.cover(&demands) {

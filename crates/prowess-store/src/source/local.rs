@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use prowess_files::folder::{EntryKind, Folder};
 use prowess_format::text::visible;
-use prowess_package::content::{FileRole, MANIFEST, role_of_folder};
+use prowess_package::content::{FileRole, MANIFEST, role_of, role_of_folder};
 use prowess_package::digest::Sha256Digest;
 use prowess_package::limits::PackageLimits;
 use prowess_package::path::PackagePath;
@@ -318,6 +318,19 @@ pub fn withheld(place: &str, paths: &[String]) -> Vec<String> {
         visible(place),
         named(paths)
     )]
+}
+
+/// The note on hidden files that are part of a skill because a signature covers them, where there are any.
+pub fn covered_note(name: &str, tree: &Tree) -> Option<String> {
+    let hidden = tree.files().filter(|(path, _)| role_of(path) != FileRole::Content);
+    let hidden: Vec<String> = hidden.map(|(path, _)| path.as_str().to_owned()).collect();
+    (!hidden.is_empty()).then(|| {
+        format!(
+            "`{}` has hidden files, which are kept because its signature covers them: {}",
+            visible(name),
+            named(&hidden)
+        )
+    })
 }
 
 fn no_skill(folder: &Path) -> SourceError {

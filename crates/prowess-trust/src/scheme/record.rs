@@ -15,6 +15,7 @@ use crate::error::SignatureError;
 use crate::json;
 use crate::key::{GenerateError, PublicKey, SecretKey};
 use crate::material::Material;
+use crate::timestamp::Timestamp;
 
 /// Why nothing was signed.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -42,6 +43,18 @@ pub fn sign(
     key: &SecretKey,
     publisher: &str,
     purpose: Purpose,
+) -> Result<String, SignError> {
+    sign_dated(contents, key, publisher, purpose, None)
+}
+
+/// Signs a skill like [`sign`], and notes when. Like `publisher`, the time is a note that nothing proves: GAIA's payload has
+/// no place for it.
+pub fn sign_dated(
+    contents: &Contents,
+    key: &SecretKey,
+    publisher: &str,
+    purpose: Purpose,
+    signed_at: Option<Timestamp>,
 ) -> Result<String, SignError> {
     let public = key.public();
     let SecretKey::Ed25519(_) = key else {
@@ -72,6 +85,9 @@ pub fn sign(
     });
     if purpose == Purpose::Audit {
         record["purpose"] = Value::from("audit");
+    }
+    if let Some(signed_at) = signed_at {
+        record["signed_at"] = Value::from(signed_at.to_string());
     }
     Ok(format!("{record:#}\n"))
 }
@@ -136,7 +152,7 @@ pub(super) fn verify<'a>(subject: &Subject<'a>) -> Result<Proof<'a>, SignatureEr
         // `publisher` in the record is not signed, so that anybody could write another name there.
         identity: anchor.and_then(|entry| entry.label.clone()),
         covered: record.files.into_keys().collect(),
-        time: SignatureTime::Unknown,
+        time: record.signed_at.map_or(SignatureTime::Unknown, SignatureTime::Noted),
         anchor,
     })
 }
@@ -150,6 +166,8 @@ struct Record<'a> {
     signature: [u8; 64],
     purpose: Purpose,
     files: BTreeMap<String, [u8; 32]>,
+    /// A note, which is not signed.
+    signed_at: Option<Timestamp>,
 }
 
 impl<'a> Record<'a> {
@@ -201,6 +219,7 @@ impl<'a> Record<'a> {
             signature: fixed(value, "signature")?,
             purpose,
             files,
+            signed_at: json::text(value, "signed_at").and_then(|text| text.parse().ok()),
         })
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::{Args, Subcommand, ValueEnum};
 use prowess_engine::{ApprovalStore as _, ApprovalStoreError, FileApprovals, digest_of_skill};
 use prowess_policy::approval::date;
-use prowess_policy::{Approval, Project};
+use prowess_policy::{Approval, Digest, Project, RememberedGrant};
 use serde_json::{Value, json};
 
 use super::Outcome;
@@ -21,6 +21,9 @@ use crate::terminal::wrap::wrap;
 /// that were shown, and the programs as they were. If one of these changes,
 /// `prowess run` asks again. If a permission depends on the working directory, such
 /// as `filesystem:write:./**`, the approval is valid in that folder only.
+///
+/// What you granted with `--allow` and `--remember` is listed as well. It is used
+/// until a file of the skill changes.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -76,13 +79,17 @@ fn list(store: &FileApprovals, format: Format, printer: &mut Printer) -> Result<
     match format {
         Format::Json => {
             let records: Vec<Value> = records.iter().map(wire).collect();
-            printer.json(&json!({ "approvals": records }));
+            let grants: Vec<Value> = approvals.grants().iter().map(grant_wire).collect();
+            printer.json(&json!({ "approvals": records, "grants": grants }));
         }
-        Format::Text if records.is_empty() => printer.note("nothing is approved"),
+        Format::Text if records.is_empty() && approvals.grants().is_empty() => {
+            printer.note("nothing is approved");
+        }
         Format::Text => {
             let width = printer.width(Channel::Out);
-            let pages: Vec<String> = records.iter().map(|record| page(record, width)).collect();
-            printer.report(&pages.concat());
+            let grants = approvals.grants().iter().map(|grant| grant_page(grant, width));
+            let pages = records.iter().map(|record| page(record, width)).chain(grants);
+            printer.report(&pages.collect::<Vec<String>>().concat());
         }
     }
     Ok(Outcome::Fine)
@@ -94,18 +101,29 @@ fn revoke(
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
     let tool = name.and_then(|name| name.split_once('/'));
-    let revoked = match (name, tool) {
-        (None, _) => store.revoke_all(),
-        (Some(_), Some((skill, tool))) => store.revoke(skill, Some(tool)),
-        (Some(name), None) => store.revoke(name, None),
+    let before = store.load().map_err(|error| failed(&error))?.grants().len();
+    let (revoked, grants) = match (name, tool) {
+        (None, _) => (store.revoke_all(), Ok(before)),
+        // The user's own grants are for the whole skill, and let none of its tools run.
+        (Some(_), Some((skill, tool))) => (store.revoke(skill, Some(tool)), Ok(0)),
+        (Some(name), None) => {
+            (store.revoke(name, None), store.revoke_grants(name).map(|grants| grants.len()))
+        }
     };
     let revoked = revoked.map_err(|error| failed(&error))?;
-    if let (true, Some(name)) = (revoked.is_empty(), name) {
+    let grants = grants.map_err(|error| failed(&error))?;
+    if let (true, Some(name)) = (revoked.is_empty() && grants == 0, name) {
         return Err(Error::not_found(format!("nothing is approved for `{name}`"))
             .hint("`prowess approvals list` shows the approvals"));
     }
-    let noun = if revoked.len() == 1 { "approval" } else { "approvals" };
-    printer.say(&format!("revoked {} {noun}", revoked.len()));
+    let count = |count: usize, noun: &str| match count {
+        1 => format!("1 {noun}"),
+        count => format!("{count} {noun}s"),
+    };
+    let approvals = (!revoked.is_empty() || grants == 0).then(|| count(revoked.len(), "approval"));
+    let grants = (grants > 0).then(|| format!("{} of yours", count(grants, "grant")));
+    let revoked_words: Vec<String> = approvals.into_iter().chain(grants).collect();
+    printer.say(&format!("revoked {}", revoked_words.join(" and ")));
     if let Some((skill, tool)) = tool
         && revoked.iter().any(|approval| approval.tool.is_none())
     {
@@ -146,7 +164,7 @@ fn page(approval: &Approval, width: Option<usize>) -> String {
         field("skill", folder);
     }
     field("files", approval.digest.as_str());
-    match state(approval) {
+    match state(approval.skill_folder.as_deref(), &approval.digest) {
         FilesState::Same | FilesState::Unknown => {}
         FilesState::Changed => field("changed", "its files have changed, so it asks again"),
         FilesState::Gone => field("changed", "it no longer exists"),
@@ -158,6 +176,48 @@ fn page(approval: &Approval, width: Option<usize>) -> String {
         field("program", &pin.path);
     }
     page
+}
+
+fn grant_page(grant: &RememberedGrant, width: Option<usize>) -> String {
+    let mut page = format!("{}\n", inline(&grant.skill));
+    let mut field = |label: &str, value: &str| {
+        let line = format!("  {label:8}  {}", inline(value));
+        let _ = writeln!(page, "{}", wrap(&line, 12, width));
+    };
+    field("granted", &format!("{}, by you", date(grant.given_at)));
+    field(
+        "for",
+        match &grant.project {
+            Project::Any => "every folder",
+            Project::Folder(folder) => folder,
+            Project::Unknown => "unknown",
+        },
+    );
+    if let Some(folder) = &grant.skill_folder {
+        field("skill", folder);
+    }
+    field("files", grant.digest.as_str());
+    match state(grant.skill_folder.as_deref(), &grant.digest) {
+        FilesState::Same | FilesState::Unknown => {}
+        FilesState::Changed => field("changed", "its files have changed, so it is not used"),
+        FilesState::Gone => field("changed", "it no longer exists"),
+    }
+    for text in &grant.grants {
+        field("may", text);
+    }
+    page
+}
+
+fn grant_wire(grant: &RememberedGrant) -> Value {
+    json!({
+        "skill": grant.skill,
+        "skill_folder": grant.skill_folder,
+        "project": project(&grant.project),
+        "digest": grant.digest.as_str(),
+        "files": state(grant.skill_folder.as_deref(), &grant.digest).as_str(),
+        "grants": grant.grants,
+        "given_at": grant.given_at,
+    })
 }
 
 /// The grants without duplicates: earlier versions stored one for each tool.
@@ -181,41 +241,50 @@ enum FilesState {
     Unknown,
 }
 
-fn state(approval: &Approval) -> FilesState {
-    let Some(folder) = approval.skill_folder.as_deref().map(Path::new) else {
+impl FilesState {
+    fn as_str(self) -> &'static str {
+        match self {
+            FilesState::Same => "same",
+            FilesState::Changed => "changed",
+            FilesState::Gone => "gone",
+            FilesState::Unknown => "unknown",
+        }
+    }
+}
+
+fn state(folder: Option<&str>, approved: &Digest) -> FilesState {
+    let Some(folder) = folder.map(Path::new) else {
         return FilesState::Unknown;
     };
     if !folder.exists() {
         return FilesState::Gone;
     }
     match digest_of_skill(folder) {
-        Ok(digest) if digest == approval.digest => FilesState::Same,
+        Ok(digest) if digest == *approved => FilesState::Same,
         Ok(_) => FilesState::Changed,
         Err(_) => FilesState::Unknown,
+    }
+}
+
+/// `null` is every folder; `false` is none, because it was not recorded.
+fn project(project: &Project) -> Value {
+    match project {
+        Project::Any => Value::Null,
+        Project::Folder(folder) => folder.clone().into(),
+        Project::Unknown => false.into(),
     }
 }
 
 fn wire(approval: &Approval) -> Value {
     let programs: Vec<Value> =
         approval.pins.iter().map(|pin| json!({ "path": pin.path, "sha256": pin.sha256 })).collect();
-    // `null` is every folder; `false` is none, because it was not recorded.
-    let project = match &approval.project {
-        Project::Any => Value::Null,
-        Project::Folder(folder) => folder.clone().into(),
-        Project::Unknown => false.into(),
-    };
     json!({
         "skill": approval.skill,
         "skill_folder": approval.skill_folder,
         "tool": approval.tool,
-        "project": project,
+        "project": project(&approval.project),
         "digest": approval.digest.as_str(),
-        "files": match state(approval) {
-            FilesState::Same => "same",
-            FilesState::Changed => "changed",
-            FilesState::Gone => "gone",
-            FilesState::Unknown => "unknown",
-        },
+        "files": state(approval.skill_folder.as_deref(), &approval.digest).as_str(),
         "grants": grants(approval),
         "programs": programs,
         "given_at": approval.given_at,

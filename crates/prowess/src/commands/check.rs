@@ -2,17 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, ValueEnum};
 use prowess_format::client::{self, Client};
-use prowess_format::diagnostic::Severity;
+use prowess_format::diagnostic::{FixSafety, Severity};
+use prowess_library::{FetchedSkill, Found, Located, SkillChoice, needs_fetch, path_problem};
+use prowess_package::name::SkillName;
+use prowess_store::source::Pinned;
 
 use super::Outcome;
 use crate::cli::DialectOption;
 use crate::error::Error;
 use crate::render::{concise, full, github, json, sarif, verdicts};
+use crate::session;
 use crate::skill::check_report::{self, CheckOptions, FileReport, Source};
-use crate::skill::skill_ref;
+use crate::skill::skill_ref::{self, ReferenceOptions};
 use crate::terminal::printer::{Printer, inline};
 use crate::terminal::progress::ProgressCounter;
 use crate::walk::{self, Root, WalkOptions, Walked};
@@ -22,9 +25,16 @@ use crate::walk::{self, Root, WalkOptions, Walked};
 /// Reads SKILL.md files of every dialect, tool packs (`*.tool.json`,
 /// `toolpack.json`) and agent manifests (`AGENT.yaml`), and reports each problem
 /// with its position, what to do about it and, if possible, a fix. Folders are
-/// walked on all cores, without .git, `node_modules` and what .gitignore excludes.
+/// walked on all cores, without .git, `node_modules` and what .gitignore excludes,
+/// unless git tracks it.
 /// `-` reads one skill from standard input. `--files-from` reads the paths from a
-/// list, such as the output of `git ls-files` or `find`.
+/// list, such as the output of `git ls-files` or `find`. Archives and everything
+/// else that `prowess install` takes are fetched, checked and not installed; of a
+/// source with several skills all are checked.
+///
+/// Rules are disabled for a project in `prowess.toml` (`[check] disable = ["rule"]`,
+/// `[check.per-file-disable] "glob" = ["rule"]`), and for one file by a comment:
+/// `<!-- prowess: allow rule -->`, or `# prowess: allow rule` in the front matter.
 ///
 /// The dialect is detected from the fields of each file. `--dialect` checks
 /// against one specification, and `--strict` enforces it to the letter. Notes
@@ -44,9 +54,12 @@ Examples:
   prowess check --format github .
   find . -name SKILL.md -print0 | prowess check --files-from -")]
 pub(crate) struct Arguments {
-    /// Files and folders to check; `-` is standard input
-    #[arg(required_unless_present = "files_from", value_name = "PATH")]
+    /// Files and folders to check, or anything that `prowess install` takes; the
+    /// current folder if none is given, and `-` is standard input
+    #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
+    #[command(flatten)]
+    reference: ReferenceOptions,
     /// Also check the paths listed in FILE, one per line or separated by NUL; `-` is
     /// standard input
     #[arg(long, value_name = "FILE")]
@@ -59,11 +72,15 @@ pub(crate) struct Arguments {
     /// Apply safe fixes, then check again
     #[arg(long)]
     fix: bool,
+    /// Also apply fixes that are probably right but may change the meaning; implies
+    /// `--fix`
+    #[arg(long)]
+    unsafe_fixes: bool,
     /// The output format
     #[arg(long, value_enum, default_value_t = Format::Full)]
     format: Format,
     /// Report how these clients treat each skill
-    #[arg(long = "for", value_name = "CLIENT", value_delimiter = ',', value_parser = client_parser())]
+    #[arg(long = "for", value_name = "CLIENT", value_delimiter = ',', value_parser = crate::cli::clients::ClientParser)]
     clients: Vec<&'static Client>,
     /// Also check skill.md, Skill.md, skills.md and SKILLS.md in folders
     #[arg(long)]
@@ -94,9 +111,15 @@ impl Format {
     }
 }
 
-fn client_parser() -> impl clap::builder::TypedValueParser<Value = &'static Client> {
-    PossibleValuesParser::new(client::ids())
-        .map(|id| client::by_id(&id).expect("the possible values are the ids of clients"))
+impl Arguments {
+    /// The least safety of the fixes to apply; `None` applies none.
+    fn least_safety(&self) -> Option<FixSafety> {
+        match (self.unsafe_fixes, self.fix) {
+            (true, _) => Some(FixSafety::Suggested),
+            (false, true) => Some(FixSafety::Safe),
+            (false, false) => None,
+        }
+    }
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
@@ -110,11 +133,17 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         excerpts: arguments.format == Format::Full,
         clients: &arguments.clients,
     };
-    let (walked, is_walk) = if from_stdin {
-        (check_stdin(arguments, &check)?, false)
+    let checked = if from_stdin {
+        check_stdin(arguments, &check).map(|walked| (walked, false))
     } else {
-        check_paths(arguments, &check, printer)?
+        check_paths(arguments, &check, printer)
     };
+    let (walked, is_walk) = checked.inspect_err(|error| {
+        // Programs get their object whatever happens.
+        if arguments.format == Format::Json {
+            printer.json(&json::failed(error));
+        }
+    })?;
     print(arguments, &walked, is_walk, printer);
     // If a client that was named drops the skill, the check has failed.
     let dropped = walked.reports.iter().any(is_dropped);
@@ -126,8 +155,21 @@ fn is_dropped(report: &FileReport) -> bool {
     report.verdicts.iter().any(|verdict| verdict.outcome == client::ClientOutcome::Dropped)
 }
 
+/// Whether a finding says that clients don't see the skill, or drop it: then the file is not "ok". A text without any front
+/// matter is valid prose, for which skillrt documents the line.
+fn is_overlooked(report: &FileReport) -> bool {
+    const RULES: &[&str] = &[
+        "blank-lines-before-fence",
+        "byte-order-mark",
+        "dropped-by-client",
+        "misplaced-front-matter",
+        "wrong-file-name",
+    ];
+    report.findings.iter().any(|found| RULES.contains(&found.rule.name))
+}
+
 fn check_stdin(arguments: &Arguments, check: &CheckOptions<'_>) -> Result<Walked, Error> {
-    if arguments.fix {
+    if arguments.least_safety().is_some() {
         return Err(Error::usage("`--fix` can't change standard input")
             .hint("name the file, as in `prowess check --fix SKILL.md`"));
     }
@@ -144,15 +186,27 @@ fn check_paths(
     let listed = arguments.files_from.as_deref().map(skill_ref::path_list).transpose()?;
     let mut is_walk = arguments.paths.len() > 1 || listed.is_some();
     let mut roots: Vec<Root> = Vec::new();
-    for path in &arguments.paths {
+    let mut fetched: Vec<FetchedSkill> = Vec::new();
+    let here = [PathBuf::from(".")];
+    let is_bare = arguments.paths.is_empty() && listed.is_none();
+    for path in if is_bare { &here[..] } else { &arguments.paths } {
         if path == Path::new("-") {
             return Err(Error::usage("`-` is standard input and must be the only path")
                 .hint("check the other paths separately"));
         }
-        let metadata =
-            std::fs::metadata(path).map_err(|source| Error::io("read", path, &source))?;
-        is_walk |= metadata.is_dir();
-        roots.push(Root { path: path.clone(), is_folder: Some(metadata.is_dir()) });
+        match target(path, arguments, printer)? {
+            Target::Path { path, is_folder } => {
+                is_walk |= is_folder;
+                roots.push(Root { path, is_folder: Some(is_folder) });
+            }
+            Target::Fetched(skills) => {
+                is_walk |= skills.len() > 1;
+                for skill in &skills {
+                    roots.push(Root { path: skill.directory.clone(), is_folder: Some(true) });
+                }
+                fetched.extend(skills);
+            }
+        }
     }
     // A list may be long, and one missing file does not stop the others.
     roots.extend(listed.into_iter().flatten().map(|path| {
@@ -167,15 +221,113 @@ fn check_paths(
     let options = WalkOptions {
         roots,
         all_spellings: arguments.all_spellings,
-        fix: arguments.fix,
+        fix: arguments.least_safety(),
         threads: arguments.threads,
     };
-    let walked = walk::walk(&options, check, &progress);
+    let mut walked = walk::walk(&options, check, &progress);
     progress.finish();
+    name_sources(&mut walked, &fetched);
     if walked.files == 0 && walked.failures.is_empty() {
         return Err(nothing_found(&options.roots, walked.other_spellings));
     }
     Ok((walked, is_walk))
+}
+
+/// What an argument means.
+enum Target {
+    /// A path on this machine.
+    Path { path: PathBuf, is_folder: bool },
+    /// Skills that were fetched to be checked.
+    Fetched(Vec<FetchedSkill>),
+}
+
+fn target(path: &Path, arguments: &Arguments, printer: &mut Printer) -> Result<Target, Error> {
+    let is_chosen = arguments.reference.skill.is_some();
+    let is_main_file =
+        path.file_name().and_then(|name| name.to_str()).is_some_and(skill_ref::is_main_name);
+    let here = match std::fs::metadata(path) {
+        Ok(metadata) if !is_chosen && (is_main_file || !needs_fetch(path, metadata.is_dir())) => {
+            // Installed skills win over folders of the same name, as for every other verb.
+            match installed_instead_of(path) {
+                Some(located) => Found::Here(Box::new(located)),
+                None => {
+                    let is_folder = metadata.is_dir();
+                    return Ok(Target::Path { path: path.to_owned(), is_folder });
+                }
+            }
+        }
+        Ok(_) => Found::Elsewhere { here: None },
+        // A link without a target is a finding.
+        Err(_) if path.is_symlink() => {
+            return Ok(Target::Path { path: path.to_owned(), is_folder: false });
+        }
+        Err(source) => match skill_ref::find(path, &arguments.reference) {
+            Ok(Found::Elsewhere { here: Some(_) }) => {
+                Found::Elsewhere { here: Some(path_problem("read", path, &source)) }
+            }
+            Ok(found) => found,
+            Err(_) => return Err(Error::io("read", path, &source)),
+        },
+    };
+    let fixed = |what: &str| {
+        Error::usage(format!("`--fix` changes files, and `{}` is {what}", path.display()))
+    };
+    let problem = match here {
+        Found::Here(located) => {
+            if arguments.least_safety().is_some() {
+                let error = fixed("an installed skill");
+                return Err(if path.exists() {
+                    error.hint(format!("`./{}` is the path here", path.display()))
+                } else {
+                    error.hint("change the skill where it comes from, and install it again")
+                });
+            }
+            skill_ref::note_others(path, &located, printer)?;
+            return Ok(Target::Path { path: located.file.place().to_owned(), is_folder: true });
+        }
+        Found::Elsewhere { here } => here,
+    };
+    if arguments.least_safety().is_some() {
+        return Err(match problem {
+            Some(problem) => problem.into(),
+            None => fixed("only fetched to be read").hint("run it without `--fix`"),
+        });
+    }
+    let choice = arguments.reference.choice(SkillChoice::All);
+    let reference = if path.exists() { skill_ref::as_path(path) } else { path.to_owned() };
+    let fetched = skill_ref::fetch(&reference, &choice, problem, &arguments.reference, printer)?;
+    for skill in &fetched.skills {
+        skill_ref::announce(skill, printer);
+    }
+    Ok(Target::Fetched(fetched.skills))
+}
+
+/// The installed skill of a name, if a path has that name and nothing more.
+fn installed_instead_of(path: &Path) -> Option<Located> {
+    // Most paths are no names, and need not wait for the library.
+    path.to_str().filter(|text| text.parse::<SkillName>().is_ok())?;
+    session::library().ok()?.installed_at(path)
+}
+
+/// Replaces temporary folders in reports by where the skills come from.
+fn name_sources(walked: &mut Walked, fetched: &[FetchedSkill]) {
+    for skill in fetched.iter().filter(|skill| skill.temporary().is_some()) {
+        let folder = skill.directory.display().to_string();
+        let place = match &skill.pinned {
+            // The address of a registry says nothing about the skill.
+            Pinned::Registry { .. } => skill.reference.clone(),
+            pinned => pinned.to_string(),
+        };
+        let place = place.trim_end_matches('/');
+        for report in &mut walked.reports {
+            if let Some(rest) = report.path.strip_prefix(&folder) {
+                report.path = format!("{place}{rest}");
+            }
+        }
+        for failure in &mut walked.failures {
+            failure.message = failure.message.replace(&folder, place);
+        }
+    }
 }
 
 fn nothing_found(roots: &[Root], other_spellings: usize) -> Error {
@@ -206,7 +358,7 @@ fn print(arguments: &Arguments, walked: &Walked, is_walk: bool, printer: &mut Pr
             printer.report(&concise::render(&walked.reports, colour));
             printer.report(&verdicts::render(&walked.reports, colour));
         }
-        Format::Json => printer.json(&json::render(walked, arguments.fix)),
+        Format::Json => printer.json(&json::render(walked, arguments.least_safety().is_some())),
         Format::Sarif => printer.json(&sarif::render(&walked.reports)),
         Format::Github => printer.report(&github::render(&walked.reports)),
     }
@@ -218,7 +370,9 @@ fn print(arguments: &Arguments, walked: &Walked, is_walk: bool, printer: &mut Pr
         && let [report] = walked.reports.as_slice()
         && walked.files == 1
         && walked.errors == 0
+        && walked.failures.is_empty()
         && !is_dropped(report)
+        && !is_overlooked(report)
         && !printer.is_quiet()
     {
         printer.report(&format!("{}\n", ok_line(report)));
@@ -227,6 +381,11 @@ fn print(arguments: &Arguments, walked: &Walked, is_walk: bool, printer: &mut Pr
     if problems > 0 {
         let problems = count(problems, "problem", "problems");
         printer.say(&format!("fixed {problems} in {}", count(files, "file", "files")));
+    }
+    let copies = walked.reports.iter().filter(|report| report.copy_of.is_some()).count();
+    if copies > 0 && for_people {
+        let files = count(copies, "identical copy has", "identical copies have");
+        printer.note(&format!("{files} the same findings, which are reported once"));
     }
     if is_walk {
         printer.say(&summary(walked));

@@ -2,14 +2,17 @@
 
 use clap::Args;
 use clap_complete::Shell;
+use clap_complete::env::Shells;
 
 use super::Outcome;
+use crate::cli::complete::VARIABLE;
 use crate::terminal::printer::Printer;
 
 /// Print a completion script for a shell
 ///
 /// Save the script where the shell looks for completions, or load it in the shell's
-/// startup file.
+/// startup file. It completes verbs and options, and the names of installed skills,
+/// of agents and of clients.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -23,7 +26,16 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Outcome {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut crate::cli::command(), "prowess", &mut script);
+    let shells = Shells::builtins();
+    let written = shells.completer(&arguments.shell.to_string()).map(|completer| {
+        completer.write_registration(VARIABLE, "prowess", "prowess", "prowess", &mut script)
+    });
+    if !matches!(written, Some(Ok(()))) {
+        // Without a script that asks the program, there is still the static one.
+        script.clear();
+        let mut command = crate::cli::command();
+        clap_complete::generate(arguments.shell, &mut command, "prowess", &mut script);
+    }
     printer.data(&String::from_utf8_lossy(&script));
     Outcome::Fine
 }

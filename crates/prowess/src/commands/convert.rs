@@ -7,10 +7,13 @@ use prowess_format::ReadOptions;
 use prowess_format::convert::{Conversion, ToolPackFile, convert_in, convert_packs};
 use prowess_format::diagnostic::Severity;
 use prowess_format::dialect::Dialect;
+use prowess_trust::Scheme;
+use serde_json::{Value, json};
 
 use super::Outcome;
 use crate::cli::{DialectOption, dialect_parser};
 use crate::error::Error;
+use crate::packages::options::Format;
 use crate::skill::error_free;
 use crate::skill::skill_ref::{self, Loaded};
 use crate::skill::skill_writer::{self, Content, NewFile, Overwrite};
@@ -24,7 +27,8 @@ use crate::terminal::printer::Printer;
 ///
 /// Without `--output`, the main file goes to standard output. With it, all files
 /// are written to a folder with the skill's name: those that the dialect needs, and
-/// the other files of the skill. A skill with errors is not converted.
+/// the other files of the skill. A signature is not copied, because it would not
+/// hold. A skill with errors is not converted.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -49,6 +53,9 @@ pub(crate) struct Arguments {
     /// Show what would be written and lost, and write nothing
     #[arg(long)]
     dry_run: bool,
+    /// The output format
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
@@ -111,6 +118,10 @@ fn refuse_broken(conversion: &Conversion, shown: &str, arguments: &Arguments) ->
     Err(conversion.notes.iter().fold(error, Error::hint))
 }
 
+/// Why a signature is left out of a conversion.
+const SIGNATURE_LOSS: &str =
+    "the signature is not copied: it covers the files as they were; sign the result again";
+
 fn deliver(
     conversion: Conversion,
     loaded: &[Loaded],
@@ -123,8 +134,29 @@ fn deliver(
     for loss in &conversion.losses {
         printer.loss(&loss.field, &loss.detail);
     }
-    let along = companions(loaded, &conversion.files);
+    let (along, signatures) = companions(loaded, &conversion.files);
+    for signature in &signatures {
+        printer.loss(signature, SIGNATURE_LOSS);
+    }
+    let is_json = arguments.format == Format::Json;
+    let losses = conversion.losses.iter().map(|loss| (loss.field.as_str(), loss.detail.as_str()));
+    let losses = losses.chain(signatures.iter().map(|path| (path.as_str(), SIGNATURE_LOSS)));
+    let mut report = json!({
+        "name": conversion.name,
+        "to": arguments.to.id,
+        "written": arguments.output.is_some() && !arguments.dry_run,
+        "files": conversion.files.iter().map(|(path, _)| path).chain(&along).collect::<Vec<_>>(),
+        "losses": losses
+            .map(|(field, detail)| json!({ "field": field, "detail": detail }))
+            .collect::<Vec<Value>>(),
+        "notes": conversion.notes,
+    });
     match &arguments.output {
+        None if is_json => {
+            if !arguments.dry_run {
+                report["text"] = conversion.files[0].1.as_str().into();
+            }
+        }
         None if arguments.dry_run => {
             let names = conversion.files.iter().map(|(path, _)| path).chain(&along);
             names.for_each(|path| printer.data(&format!("{path}\n")));
@@ -144,29 +176,45 @@ fn deliver(
             let output = &skill_writer::skill_folder(output, conversion.name.as_deref());
             let mut files = NewFile::texts(conversion.files);
             files.extend(copies(loaded, along));
-            if arguments.dry_run {
+            let paths: Vec<PathBuf> = if arguments.dry_run {
                 skill_writer::refuse_collisions(output, &files, overwrite)?;
-                for file in &files {
-                    printer.data(&format!("{}\n", skill_ref::shown(&output.join(&file.path))));
-                }
+                files.iter().map(|file| output.join(&file.path)).collect()
             } else {
-                for path in skill_writer::stage(output, &files, overwrite)?.commit()? {
-                    printer.data(&format!("{}\n", skill_ref::shown(&path)));
-                }
+                skill_writer::stage(output, &files, overwrite)?.commit()?
+            };
+            let paths: Vec<String> = paths.iter().map(|path| skill_ref::shown(path)).collect();
+            if is_json {
+                report["files"] = paths.into();
+            } else {
+                paths.iter().for_each(|path| printer.data(&format!("{path}\n")));
             }
         }
+    }
+    if is_json {
+        printer.json(&report);
     }
     Ok(Outcome::Fine)
 }
 
-/// The other files of the skill, which are copied, without those that the conversion writes.
-fn companions(loaded: &[Loaded], written: &[(String, String)]) -> Vec<String> {
-    let Some(directory) = &loaded[0].directory else { return Vec::new() };
+/// The other files of the skill, which are copied, without those that the conversion writes; and the signatures, which
+/// are not. A signature covers the main file, so it holds only if that stays as it is.
+fn companions(loaded: &[Loaded], written: &[(String, String)]) -> (Vec<String>, Vec<String>) {
+    let Some(directory) = &loaded[0].directory else { return (Vec::new(), Vec::new()) };
     let is_source = |path: &String| loaded.iter().any(|loaded| loaded.file_name == *path);
+    let is_unchanged = match (loaded, written) {
+        ([loaded], [(name, text)]) => loaded.file_name == *name && loaded.bytes == text.as_bytes(),
+        _ => false,
+    };
+    let is_signature = |path: &String| {
+        let may_be = !is_unchanged && Scheme::FILE_NAMES.contains(&path.as_str());
+        may_be
+            && skill_ref::read(&directory.join(path))
+                .is_ok_and(|bytes| Scheme::of_file(path, &bytes).is_some())
+    };
     skill_writer::listing(directory)
         .into_iter()
         .filter(|path| !is_source(path) && written.iter().all(|(file, _)| file != path))
-        .collect()
+        .partition(|path| !is_signature(path))
 }
 
 fn copies(loaded: &[Loaded], paths: Vec<String>) -> Vec<NewFile> {

@@ -7,9 +7,11 @@ use prowess_engine::workflow;
 use prowess_format::diagnostic::Rule;
 use prowess_format::rules;
 use prowess_format::text::closest;
+use serde_json::{Value, json};
 
 use super::Outcome;
 use crate::error::Error;
+use crate::packages::options::Format;
 use crate::terminal::printer::Printer;
 
 /// Explain what a finding means and what to do about it
@@ -25,11 +27,19 @@ Examples:
 pub(crate) struct Arguments {
     /// The code of a rule, such as `invalid-name`
     code: Option<String>,
+    /// The output format
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     let Some(code) = &arguments.code else {
-        printer.report(&list());
+        match arguments.format {
+            Format::Text => printer.report(&list()),
+            Format::Json => {
+                printer.json(&json!({ "rules": all_rules().map(wire).collect::<Vec<Value>>() }));
+            }
+        }
         return Ok(Outcome::Fine);
     };
     let Some(rule) = all_rules().find(|rule| rule.name == code) else {
@@ -40,13 +50,30 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
             None => error.hint("`prowess explain` lists all rules"),
         });
     };
-    printer.report(&page(rule));
+    match arguments.format {
+        Format::Text => printer.report(&page(rule)),
+        Format::Json => {
+            let mut value = wire(rule);
+            value["page"] = text(rule).into();
+            printer.json(&value);
+        }
+    }
     Ok(Outcome::Fine)
 }
 
 /// The rules about skills, and those about workflows.
 pub(crate) fn all_rules() -> impl Iterator<Item = &'static Rule> {
     rules::ALL.iter().chain(workflow::RULES).copied()
+}
+
+fn wire(rule: &Rule) -> Value {
+    json!({
+        "code": rule.name,
+        "severity": rule.severity.as_str(),
+        "strict": rule.strict.as_str(),
+        "since": rule.since,
+        "summary": rule.summary(),
+    })
 }
 
 /// The page with its title.

@@ -62,8 +62,8 @@ fn command_line() -> String {
     let mut command = crate::cli::command().term_width(80);
     command.build();
     let mut page = "# Command line\n\nThe help of every verb.\n".to_owned();
-    section(&mut page, "prowess", &mut command.clone());
-    for verb in crate::cli::verbs(&command) {
+    section(&mut page, "prowess", &mut crate::cli::groups::with_groups(command.clone()));
+    for verb in crate::cli::verbs_in_groups(&command) {
         let title = format!("prowess {}", verb.get_name());
         section(&mut page, &title, &mut verb.clone());
     }

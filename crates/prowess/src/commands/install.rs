@@ -4,28 +4,37 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use prowess_library::packages::{ChangeGoal, ChangeRequest, ImportedSkills, PackageManager};
+use prowess_library::packages::{
+    AgentTargets, ChangeGoal, ChangeRequest, ImportedSkills, PackageManager, SEVERAL_SKILLS,
+};
+use prowess_package::name::SkillName;
+use prowess_store::agents::Agent;
 use prowess_store::install::SkillRequirement;
+use prowess_store::placement::PlacementMode;
+use prowess_store::places::Scope;
 use prowess_store::reference::Reference;
 use serde_json::json;
 
 use super::Outcome;
 use crate::error::Error;
 use crate::packages::change::{ChangeOptions, carry_out};
-use crate::packages::manager;
 use crate::packages::names::skill_name;
 use crate::packages::options::{
     AgentOptions, FetchOptions, Format, PermissionOptions, ScopeOption,
 };
+use crate::packages::scope::ScopedPackages;
 use crate::packages::sources::SourceSession;
 use crate::render::change_report::{Report, changing};
 use crate::render::inventory_text::shown;
+use crate::render::problem_text::quoted;
+use crate::terminal::confirm::can_ask;
 use crate::terminal::printer::{Printer, inline};
+use crate::terminal::selection::select;
 
 /// Install skills, with everything that they need
 ///
-/// Before anything is written you see who signed a skill, what it may do and what
-/// has changed since the installed version. Then everything is installed at once,
+/// Before anything is written you see who signed a skill, what it may do, what it can
+/// make an agent do and what has changed since the installed version. Then everything is installed at once,
 /// or nothing. Installing never runs anything that a skill contains.
 ///
 /// SKILL is a folder or archive (`./greet`, `greet.tar.gz`), a repository
@@ -89,6 +98,9 @@ pub(crate) struct Arguments {
     /// Show what would change, and write nothing
     #[arg(long)]
     dry_run: bool,
+    /// Print the difference of all texts from what is installed
+    #[arg(long)]
+    diff: bool,
     #[command(flatten)]
     fetching: FetchOptions,
     /// The output format
@@ -108,20 +120,30 @@ fn install(
     report: &mut Report,
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
-    let packages = manager()?;
-    let scope = arguments.scope.scope();
-    let agents = arguments.agents.targets(&packages, scope)?;
+    let scoped = ScopedPackages::open(arguments.scope)?;
+    scoped.tell(report, printer);
+    let (packages, scope) = (&scoped.packages, scoped.scope());
+    let mut agents = arguments.agents.targets(packages, scope)?;
     let is_restore = arguments.skills.is_empty() && arguments.import.is_none();
     if is_restore {
         require_lock_file(&packages.lock_path(scope))?;
     }
-    let sources = SourceSession::open(&packages, printer, arguments.fetching.offline)?;
+    let sources = SourceSession::open(packages, printer, arguments.fetching.offline)?;
     let goal = match &arguments.import {
         _ if is_restore => ChangeGoal::Restore,
-        Some(file) => ChangeGoal::Import(import(file.as_deref(), &packages, printer)?),
-        None => ChangeGoal::Install(requirements(arguments, &packages, &sources)?),
+        Some(file) => ChangeGoal::Import(import(file.as_deref(), packages, printer)?),
+        None => ChangeGoal::Install(requirements(arguments, packages, &sources)?),
     };
-    let request = ChangeRequest {
+    // Somebody who has decided everything in advance is not asked.
+    let is_asked = report.is_text()
+        && !arguments.dry_run
+        && !arguments.permissions.yes()
+        && matches!(goal, ChangeGoal::Install(_))
+        && can_ask(printer);
+    if is_asked && arguments.agents.are_open() {
+        agents = choose_agents(packages, scope, printer);
+    }
+    let mut request = ChangeRequest {
         goal,
         scope,
         permissions: arguments.permissions.permissions(),
@@ -132,9 +154,95 @@ fn install(
     let options = ChangeOptions {
         dry_run: arguments.dry_run,
         yes: arguments.permissions.yes(),
+        diff: arguments.diff,
         skip_unavailable: arguments.skip_broken,
     };
-    carry_out(&packages, &request, &sources, options, report, printer)
+    let done = loop {
+        let done = carry_out(packages, &request, &sources, options, report, printer);
+        match done {
+            Err(error) if is_asked && error.code == Some(SEVERAL_SKILLS) => {
+                if !choose_skills(packages, &sources, &mut request, printer) {
+                    return Err(error);
+                }
+            }
+            done => break done?,
+        }
+    };
+    if !arguments.dry_run {
+        tell_unseen(arguments, &scoped, report, printer);
+    }
+    Ok(done)
+}
+
+/// Asks which agents get the skills.
+fn choose_agents(packages: &PackageManager, scope: Scope, printer: &mut Printer) -> AgentTargets {
+    let present = packages.present_agents(scope);
+    if present.is_empty() {
+        return AgentTargets::Existing;
+    }
+    let ids: Vec<String> = present.iter().map(|agent| agent.id.to_owned()).collect();
+    let chosen = select("agents on this machine:", &ids, "Which of them get it?", printer);
+    let chosen: Vec<&'static Agent> =
+        chosen.unwrap_or_default().into_iter().map(|number| present[number]).collect();
+    if chosen.is_empty() {
+        return AgentTargets::Existing;
+    }
+    AgentTargets::Also(chosen, PlacementMode::AsSeen)
+}
+
+/// Asks which skills of a source with several are installed; whether one was chosen.
+fn choose_skills(
+    packages: &PackageManager,
+    sources: &SourceSession,
+    request: &mut ChangeRequest,
+    printer: &mut Printer,
+) -> bool {
+    let Some(offered) = packages.offered_skills(request, &sources.as_sources()) else {
+        return false;
+    };
+    let ChangeGoal::Install(requirements) = &mut request.goal else { return false };
+    let title = format!("`{}` holds {} skills:", inline(&offered.reference), offered.names.len());
+    let chosen = select(&title, &offered.names, "Which of them?", printer).unwrap_or_default();
+    let chosen: BTreeSet<String> =
+        chosen.into_iter().map(|number| offered.names[number].clone()).collect();
+    let is_meant = |requirement: &&mut SkillRequirement| {
+        requirement.only.is_empty() && requirement.reference.to_string() == offered.reference
+    };
+    let Some(requirement) = requirements.iter_mut().find(is_meant) else { return false };
+    requirement.only.clone_from(&chosen);
+    !chosen.is_empty()
+}
+
+/// Says which of the installed skills no agent sees, if there are agents on this machine.
+fn tell_unseen(
+    arguments: &Arguments,
+    scoped: &ScopedPackages,
+    report: &mut Report,
+    printer: &mut Printer,
+) {
+    let (packages, scope) = (&scoped.packages, scoped.scope());
+    let present = packages.present_agents(scope);
+    let unseen = match present.as_slice() {
+        [] => Vec::new(),
+        _ => packages.unseen(scope, &report.names()),
+    };
+    report.put(json!({ "unseen": unseen.iter().map(SkillName::as_str).collect::<Vec<&str>>() }));
+    if unseen.is_empty() || !report.is_text() {
+        return;
+    }
+    let names: Vec<String> = unseen.iter().map(|name| format!("`{name}`")).collect();
+    let named = match names.as_slice() {
+        [one] => one.clone(),
+        names => format!("{} of the skills", names.len()),
+    };
+    let agents: Vec<&str> = present.iter().map(|agent| agent.id).collect();
+    let mut command = vec!["prowess install".to_owned()];
+    command.extend(arguments.skills.iter().map(|skill| quoted(skill)));
+    command.extend(arguments.only.iter().map(|name| format!("--skill {}", quoted(name))));
+    command.extend(arguments.all.then(|| "--all".to_owned()));
+    command.extend(arguments.scope.flag().map(str::to_owned));
+    command.push(format!("--agent {}", agents.join(",")));
+    printer.note(&format!("no agent sees {named} yet; to place it: `{}`", command.join(" ")));
 }
 
 fn require_lock_file(path: &Path) -> Result<(), Error> {

@@ -92,7 +92,6 @@ pub(crate) fn key_name(text: &str) -> Result<KeyName, String> {
 pub(crate) fn failed(error: &KeyFileError) -> Error {
     let kind = match error {
         KeyFileError::Missing { .. } => ErrorKind::NotFound,
-        KeyFileError::Exists { .. } => ErrorKind::Usage,
         KeyFileError::Open { .. } => ErrorKind::Refused,
         _ => ErrorKind::Failed,
     };

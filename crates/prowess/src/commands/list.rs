@@ -13,8 +13,8 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::Outcome;
 use crate::error::Error;
-use crate::packages::manager;
-use crate::packages::options::Format;
+use crate::packages::options::{Format, ScopeOption};
+use crate::packages::scope::ScopedPackages;
 use crate::render::inventory_text::{first_problem, problems, shown};
 use crate::terminal::printer::{Channel, Printer, inline};
 use crate::terminal::wrap::wrap;
@@ -25,7 +25,8 @@ use crate::terminal::wrap::wrap;
 /// folders of agents and of other systems, which are only looked at. Of several
 /// skills with one name the first counts, and the others are shown as shadowed, or
 /// as placed where they are copies that were put there for an agent. A skill that
-/// can't be used is shown as broken, with the reason; one that was signed and has
+/// can't be used is shown as broken, with the reason; one that has errors and that
+/// clients load all the same as errors, with these clients; one that was signed and has
 /// been changed since as changed; one that the lock file names and nobody finds as
 /// missing.
 ///
@@ -36,6 +37,7 @@ use crate::terminal::wrap::wrap;
 Examples:
   prowess list
   prowess list --project
+  prowess list --user
   prowess list --agents
   prowess list --format json
 
@@ -46,6 +48,9 @@ pub(crate) struct Arguments {
     /// Only those that are installed in the project
     #[arg(long)]
     project: bool,
+    /// Only those that are installed for you
+    #[arg(long, conflicts_with = "project")]
+    user: bool,
     /// Show which agents find each skill
     #[arg(long)]
     agents: bool,
@@ -71,7 +76,8 @@ struct Row {
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let packages = manager()?;
+    let scoped = ScopedPackages::open(ScopeOption::new(arguments.project, arguments.user))?;
+    let packages = &scoped.packages;
     let places = packages.places();
     let inventory = packages.inventory();
     for warning in &inventory.warnings {
@@ -79,11 +85,15 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     }
     let present = agents::present(places);
     let present = (!arguments.all).then_some(present.as_slice());
-    let is_meant = |found: &&FoundSkill| {
-        !arguments.project || inventory.listing.roots[found.root].kind == RootKind::Project
+    let only = (arguments.project || arguments.user).then(|| scoped.scope());
+    let is_meant = |found: &&FoundSkill| match (only, inventory.listing.roots[found.root].kind) {
+        (None, _)
+        | (Some(Scope::Project), RootKind::Project)
+        | (Some(Scope::User), RootKind::User) => true,
+        (Some(_), _) => false,
     };
     let skills: Vec<&FoundSkill> = inventory.listing.skills.iter().filter(is_meant).collect();
-    let is_listed = |missing: &&MissingSkill| !arguments.project || missing.scope == Scope::Project;
+    let is_listed = |missing: &&MissingSkill| only.is_none_or(|only| missing.scope == only);
     let missing: Vec<&MissingSkill> = inventory.missing.iter().filter(is_listed).collect();
     match arguments.format {
         Format::Json => {
@@ -101,9 +111,13 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
                 .iter()
                 .map(|note| json!({"path": note.path.display().to_string(), "message": note.why}))
                 .collect();
-            printer.json(&json!({ "skills": skills, "notes": notes }));
+            let mut object = packages.scope_json(scoped.choice);
+            object["skills"] = skills.into();
+            object["notes"] = notes.into();
+            printer.json(&object);
         }
         Format::Text => {
+            printer.say(&scoped.overview_line());
             for note in &inventory.listing.notes {
                 let path = shown(places, &note.path);
                 printer.warning(&format!("`{path}`: {}", note.why));
@@ -120,7 +134,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
             printer.report(&table(&rows, printer.width(Channel::Out)));
         }
     }
-    let has_broken = skills.iter().any(|found| found.is_broken());
+    let has_broken = skills.iter().any(|found| inventory.state(found) == SkillState::Broken);
     let is_changed = |found: &&FoundSkill| inventory.state(found) == SkillState::Changed;
     let has_drifted = !missing.is_empty() || skills.iter().any(is_changed);
     if arguments.format == Format::Text && has_broken {
@@ -152,7 +166,10 @@ fn row(
 ) -> Row {
     let mut details = Vec::new();
     if let Some(problem) = first_problem(found) {
-        details.push(format!("broken: {problem}"));
+        details.push(match found.summary.loaded_by.as_slice() {
+            [] => format!("broken: {problem}"),
+            clients => format!("{problem}; loaded all the same by {}", clients.join(", ")),
+        });
     }
     let state = inventory.state(found);
     let owners = inline(&inventory.placed_for(found).join(", ")).into_owned();
@@ -234,6 +251,7 @@ fn wire(inventory: &Inventory, found: &FoundSkill, agents: Option<Vec<&'static s
         "also_at": found.also_at.iter().map(|way| path(&way.directory)).collect::<Vec<String>>(),
         "placed_for": inventory.placed_for(found),
         "problems": problems(found),
+        "loaded_by": found.summary.loaded_by,
     });
     if let Some(agents) = agents {
         skill["agents"] = json!(agents);

@@ -1,11 +1,13 @@
 //! `prowess man`: manual pages.
 
 use std::fs;
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use clap::Args;
 
 use super::Outcome;
+use crate::cli::groups;
 use crate::error::Error;
 use crate::terminal::printer::Printer;
 
@@ -62,10 +64,43 @@ fn page_name(command: &clap::Command) -> String {
 
 fn render(command: &clap::Command) -> Result<Vec<u8>, Error> {
     let mut page = Vec::new();
-    clap_mangen::Man::new(command.clone())
+    let man = clap_mangen::Man::new(command.clone())
         .title(page_name(command))
-        .source(concat!("prowess ", env!("CARGO_PKG_VERSION")))
-        .render(&mut page)
-        .map_err(|source| Error::failed(format!("cannot write the manual page: {source}")))?;
+        .source(concat!("prowess ", env!("CARGO_PKG_VERSION")));
+    let written = if command.get_name() == "prowess" {
+        render_grouped(&man, command, &mut page)
+    } else {
+        man.render(&mut page)
+    };
+    written.map_err(|source| Error::failed(format!("cannot write the manual page: {source}")))?;
     Ok(page)
+}
+
+/// The page of the program, with its verbs in groups.
+fn render_grouped(
+    man: &clap_mangen::Man,
+    command: &clap::Command,
+    page: &mut Vec<u8>,
+) -> io::Result<()> {
+    man.render_title(page)?;
+    man.render_name_section(page)?;
+    man.render_synopsis_section(page)?;
+    man.render_description_section(page)?;
+    writeln!(page, ".SH COMMANDS")?;
+    for (title, verbs) in groups::grouped(command) {
+        writeln!(page, ".SS {title}")?;
+        for verb in verbs {
+            let name = verb.name.replace('-', "\\-");
+            writeln!(page, ".TP\n\\fBprowess {name}\\fR(1)\n{}", roff_text(&verb.about))?;
+        }
+    }
+    man.render_options_section(page)?;
+    man.render_extra_section(page)?;
+    man.render_version_section(page)
+}
+
+/// Text that starts no request of roff.
+fn roff_text(text: &str) -> String {
+    let escaped = text.replace('\\', "\\e").replace('-', "\\-");
+    if escaped.starts_with(['.', '\'']) { format!("\\&{escaped}") } else { escaped }
 }

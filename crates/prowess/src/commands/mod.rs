@@ -6,6 +6,7 @@ pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod convert;
 pub(crate) mod doctor;
+pub(crate) mod exec;
 pub(crate) mod explain;
 pub(crate) mod generate_docs;
 pub(crate) mod info;
@@ -68,6 +69,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Verb::New(arguments) => new::run(&arguments, &mut printer),
         Verb::Render(arguments) => render::run(&arguments, &mut printer),
         Verb::Run(arguments) => run::run(&arguments, &mut printer),
+        Verb::Exec(arguments) => exec::run(&arguments, &mut printer),
         Verb::Workflow(arguments) => workflow::run(&arguments, &mut printer),
         Verb::Prompt(arguments) => prompt::run(&arguments, &mut printer),
         Verb::Models(arguments) => models::run(&arguments, &mut printer),

@@ -79,9 +79,6 @@ const MOST_SHOWN: usize = 20;
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     let world = session::world()?;
     let settings = ModelSettings::load(&world.environment, &world.state.config)?;
-    for note in &settings.notes {
-        printer.warning(note);
-    }
     let runtime = prompt_run::runtime()?;
     match &arguments.test {
         Some(wanted) => {

@@ -8,10 +8,12 @@ use prowess_format::formats::check_name;
 use prowess_format::scaffold::scaffold;
 use prowess_format::text::slug;
 use prowess_format::{ReadOptions, check, form_of};
+use serde_json::json;
 
 use super::Outcome;
 use crate::cli::dialect_parser;
 use crate::error::Error;
+use crate::packages::options::Format;
 use crate::skill::skill_ref;
 use crate::skill::skill_writer::{self, NewFile, Overwrite};
 use crate::terminal::printer::Printer;
@@ -34,6 +36,9 @@ pub(crate) struct Arguments {
     /// The folder in which the skill's folder is created
     #[arg(long, value_name = "DIR", default_value = ".")]
     output: PathBuf,
+    /// The output format
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
@@ -54,8 +59,19 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
             .hint("choose another name, or another folder with `--output`"));
     }
     let files = NewFile::texts(files);
-    for path in skill_writer::stage(&folder, &files, Overwrite::Refused)?.commit()? {
-        printer.data(&format!("{}\n", skill_ref::shown(&path)));
+    let written = skill_writer::stage(&folder, &files, Overwrite::Refused)?.commit()?;
+    let written: Vec<String> = written.iter().map(|path| skill_ref::shown(path)).collect();
+    if arguments.format == Format::Json {
+        printer.json(&json!({
+            "name": name,
+            "dialect": arguments.dialect.id,
+            "directory": skill_ref::shown(&folder),
+            "files": written,
+        }));
+        return Ok(Outcome::Fine);
+    }
+    for path in &written {
+        printer.data(&format!("{path}\n"));
     }
     printer.say(&format!("edit it, then run `prowess check {}`", skill_ref::shown(&folder)));
     Ok(Outcome::Fine)

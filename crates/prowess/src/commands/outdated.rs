@@ -9,9 +9,9 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::Outcome;
 use crate::error::Error;
-use crate::packages::manager;
 use crate::packages::names::skill_names;
 use crate::packages::options::{FetchOptions, Format, ScopeOption};
+use crate::packages::scope::ScopedPackages;
 use crate::packages::sources::SourceSession;
 use crate::render::change_report::Report;
 use crate::terminal::printer::{Printer, inline};
@@ -58,10 +58,11 @@ fn outdated(
 ) -> Result<Outcome, Error> {
     let FetchOptions { offline, min_age } = arguments.fetching;
     let names = skill_names(&arguments.names)?;
-    let packages = manager()?;
-    let sources = SourceSession::open(&packages, printer, offline)?;
-    let outdated =
-        packages.outdated(names, arguments.scope.scope(), min_age, &sources.as_sources())?;
+    let scoped = ScopedPackages::open(arguments.scope)?;
+    scoped.tell(report, printer);
+    let packages = &scoped.packages;
+    let sources = SourceSession::open(packages, printer, offline)?;
+    let outdated = packages.outdated(names, scoped.scope(), min_age, &sources.as_sources())?;
     report.set_failures(&outdated.failures);
     let skills: Vec<Value> = outdated.skills.iter().map(OutdatedSkill::to_json).collect();
     report.put(json!({ "skills": skills }));

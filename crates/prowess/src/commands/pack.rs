@@ -11,10 +11,12 @@ use prowess_package::tree::{Tree, TreeFile};
 use prowess_store::install::{contents_of, signatures_of};
 use prowess_store::metadata::SkillMetadata;
 use prowess_trust::{TrustStore, attest};
+use serde_json::json;
 
 use super::Outcome;
 use crate::error::Error;
 use crate::packages::names::author_skill;
+use crate::packages::options::Format;
 use crate::packages::{manager, now};
 use crate::python_requirements;
 use crate::skill::skill_writer;
@@ -24,8 +26,8 @@ use crate::terminal::printer::{Channel, Printer, inline};
 ///
 /// The archive is reproducible: the same files give the same bytes, whatever their
 /// timestamps, owners and order. Hidden files and links are refused. Caches and
-/// files of version control, editors and systems are left out, and so is what
-/// `.skillignore` lists. If a skill declares Python packages and has no
+/// files of version control, editors and systems are left out, and so are archives
+/// of the skill itself and what `.skillignore` lists. If a skill declares Python packages and has no
 /// `requirements.txt`, one is added to the archive, unless the skill is signed:
 /// `sign` adds it before it signs.
 #[derive(Args)]
@@ -49,6 +51,9 @@ pub(crate) struct Arguments {
     /// Overwrite an existing file
     #[arg(long)]
     force: bool,
+    /// The output format
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
@@ -57,6 +62,19 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         Error::failed(format!("`{}` can't be packed: {error}", folder.display()))
     };
     let (mut read, metadata) = author_skill(folder, "packed")?;
+    // `-` is standard output.
+    let to_file = arguments.output != Path::new("-");
+    let file_name = format!("{}-{}.tar.gz", metadata.name, metadata.version);
+    let archive_path = to_file.then(|| place(&arguments.output, &file_name)).transpose()?;
+    if let Some(path) = archive_path.as_deref().and_then(|path| inside(folder, path))
+        && read.tree.get(&path).is_some()
+    {
+        let files = read.tree.files().filter(|(file, _)| file.as_str() != path);
+        let files = files.map(|(file, content)| (file.clone(), content.clone()));
+        read.tree =
+            Tree::from_files(files, &PackageLimits::PACKAGE).map_err(|error| failed(&error))?;
+        read.left_out.push(path);
+    }
     for path in &read.left_out {
         printer.note(&format!("left out `{}`", inline(path)));
     }
@@ -83,7 +101,11 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         count => format!("{count} files"),
     };
     let digest = content_digest(&read.tree.hashes()).integrity();
-    if arguments.output == Path::new("-") {
+    let Some(path) = archive_path else {
+        if arguments.format == Format::Json {
+            return Err(Error::usage("standard output can't be both the archive and the report")
+                .hint("write the archive to a file with `--output FILE`"));
+        }
         if printer.is_terminal(Channel::Out) {
             return Err(Error::usage("refusing to write an archive to a terminal")
                 .hint("redirect it to a file or a program: `prowess pack DIR -o - > FILE`"));
@@ -91,14 +113,25 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         printer.piece(Channel::Out, &archive);
         printer.say(&format!("packed {summary} ({count}, {digest})"));
         return Ok(Outcome::Fine);
-    }
-    let path = place(&arguments.output, &format!("{}-{}.tar.gz", metadata.name, metadata.version))?;
+    };
     // Pipes and devices have no content that could be lost.
     if path.is_file() && !arguments.force {
         return Err(Error::failed(format!("`{}` already exists", path.display()))
             .hint("choose another `--output`, or add `--force` to replace it"));
     }
     skill_writer::whole_file(&path, &archive)?;
+    if arguments.format == Format::Json {
+        printer.json(&json!({
+            "name": metadata.name.as_str(),
+            "version": metadata.version.to_string(),
+            "path": path.display().to_string(),
+            "files": read.tree.files().count(),
+            "bytes": archive.len(),
+            "integrity": digest,
+            "left_out": read.left_out,
+        }));
+        return Ok(Outcome::Fine);
+    }
     printer.say(&format!("packed {summary} to `{}` ({count}, {digest})", path.display()));
     Ok(Outcome::Fine)
 }
@@ -111,6 +144,13 @@ fn place(output: &Path, file: &str) -> Result<PathBuf, Error> {
         std::fs::create_dir_all(output).map_err(|error| Error::io("create", output, &error))?;
     }
     Ok(if output.is_dir() { output.join(file) } else { output.to_owned() })
+}
+
+/// The path of the archive in the skill's folder, if it is there already.
+fn inside(folder: &Path, archive: &Path) -> Option<String> {
+    let relative = archive.canonicalize().ok()?;
+    let relative = relative.strip_prefix(folder.canonicalize().ok()?).ok()?.to_owned();
+    relative.into_os_string().into_string().ok()
 }
 
 /// Refuses a skill with an invalid signature, which nobody could install.

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use super::Outcome;
 use crate::error::Error;
-use crate::packages::manager;
 use crate::packages::names::{skill_names, with_version};
 use crate::packages::options::{Format, ScopeOption};
+use crate::packages::scope::ScopedPackages;
 use crate::render::change_report::{Report, changing};
 use crate::render::placement_text;
 use crate::terminal::confirm::{can_ask, confirm};
@@ -64,11 +64,12 @@ fn remove(
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
     let named: BTreeSet<SkillName> = skill_names(&arguments.names)?;
-    let packages = manager()?;
+    let scoped = ScopedPackages::open(arguments.scope)?;
+    scoped.tell(report, printer);
+    let packages = &scoped.packages;
     // Without a terminal, nobody can agree that other skills go as well.
     let with_dependents = arguments.yes || can_ask(printer);
-    let scope = arguments.scope.scope();
-    let removed = packages.remove(&named, scope, with_dependents, |removal| {
+    let removed = packages.remove(&named, scoped.scope(), with_dependents, |removal| {
         decide(removal, arguments, report, printer)
     })?;
     let Some(removed) = removed else { return Ok(Outcome::Fine) };

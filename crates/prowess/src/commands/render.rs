@@ -19,7 +19,7 @@ use crate::run::inputs::{self, InputOptions};
 use crate::session;
 use crate::skill::check_report;
 use crate::skill::prose_warning;
-use crate::skill::skill_ref::Loaded;
+use crate::skill::skill_ref::{Loaded, ReferenceOptions};
 use crate::skill::tool_ref;
 use crate::terminal::printer::Printer;
 
@@ -39,9 +39,11 @@ Examples:
   prowess render examples/commit-messages --arguments \"fix the typo\"")]
 pub(crate) struct Arguments {
     /// A skill's folder or file, or the name of an installed skill, with `/TOOL` for
-    /// one of its tools
-    #[arg(value_name = "PATH[/TOOL]")]
+    /// one of its tools; or anything that `prowess install` takes
+    #[arg(value_name = "SKILL[/TOOL]")]
     path: PathBuf,
+    #[command(flatten)]
+    reference: ReferenceOptions,
     #[command(flatten)]
     dialect: DialectOption,
     #[command(flatten)]
@@ -66,7 +68,8 @@ enum Format {
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let (loaded, tool_name) = tool_ref::load_with_tool(&arguments.path, printer)?;
+    let (loaded, tool_name) =
+        tool_ref::read_with_tool(&arguments.path, &arguments.reference, printer)?;
     session::library()?.require_unchanged(&loaded)?;
     let read = ReadOptions {
         form: loaded.form,
@@ -91,6 +94,7 @@ fn only_command(tool: &Tool) -> Result<&Tool, Error> {
         ToolKind::Command => return Ok(tool),
         ToolKind::Python => "a Python function",
         ToolKind::Handler => "a handler",
+        ToolKind::Script | ToolKind::CommandLine => "a script",
     };
     Err(Error::failed(format!("`{}` is {what}, which has no command line", tool.name.value))
         .hint("`prowess show` lists its parameters"))

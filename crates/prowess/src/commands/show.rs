@@ -5,7 +5,7 @@ use std::fmt::{self, Write as _};
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use prowess_engine::DirectoryFiles;
+use prowess_engine::{DirectoryFiles, Script, scripts};
 use prowess_format::diagnostic::{Diagnostic, Severity};
 use prowess_format::document::Form;
 use prowess_format::manifest::{self, AgentManifest};
@@ -22,26 +22,32 @@ use crate::render::wire::{self, Origin};
 use crate::session;
 use crate::skill::check_report;
 use crate::skill::prose_warning;
-use crate::skill::skill_ref::{self, Loaded};
+use crate::skill::skill_ref::{self, Loaded, ReferenceOptions, Tools};
 use crate::terminal::printer::{Channel, Printer, inline, visible_lines};
 use crate::terminal::wrap::wrap;
 
 /// Show what a skill declares
 ///
 /// Reads a skill of any dialect and prints it: name, version, tools with their
-/// parameters, permissions, requirements, quiz, hooks, other files, and fields
-/// that no dialect knows. The text format includes the defaults of what is not
+/// parameters, permissions, requirements, quiz, hooks, scripts with their
+/// interpreters, other files, and fields that no dialect knows. The text format includes the defaults of what is not
 /// declared, and the body with `--verbose`. The JSON format has stable keys: what
 /// is not declared is null or an empty list.
+///
+/// A skill that is not on this machine is fetched to be read, and nothing is
+/// installed: `prowess show https://example.com/tools.git#v2:skills/greet`.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
   prowess show examples/git-insights
   prowess show examples/git-insights --format json")]
 pub(crate) struct Arguments {
-    /// A skill's folder or file, or the name of an installed skill; `-` is standard
-    /// input
+    /// A skill's folder, file or archive, the name of an installed skill, or anything
+    /// that `prowess install` takes; `-` is standard input
+    #[arg(value_name = "SKILL")]
     path: PathBuf,
+    #[command(flatten)]
+    reference: ReferenceOptions,
     #[command(flatten)]
     dialect: DialectOption,
     /// The output format
@@ -86,7 +92,8 @@ fn nothing_to_show(
 }
 
 fn show(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let loaded = skill_ref::load(&arguments.path, printer)?;
+    let (loaded, _) =
+        skill_ref::read_reference(&arguments.path, Tools::NotNamed, &arguments.reference, printer)?;
     session::library()?.require_unchanged(&loaded)?;
     if loaded.form == Form::Yaml {
         return Ok(show_manifest(&loaded, arguments, printer));
@@ -105,10 +112,13 @@ fn show(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> 
         return Ok(nothing_to_show(&loaded, &findings, arguments.format, printer));
     }
     let resources = loaded.directory.as_deref().map(skill_ref::resources).unwrap_or_default();
+    let scripts = loaded.directory.as_deref().map(|folder| scripts(&checked.skill, folder));
+    let scripts = scripts.unwrap_or_default();
     let origin = Origin {
         path: &loaded.shown,
         file_name: &loaded.file_name,
         text: checked.document.text,
+        scripts: &scripts,
         directory_name: directory_name.as_deref(),
         resources: &resources,
     };
@@ -138,6 +148,7 @@ fn show_manifest(loaded: &Loaded, arguments: &Arguments, printer: &mut Printer) 
         text: &text,
         directory_name: None,
         resources: &[],
+        scripts: &[],
     };
     match arguments.format {
         Format::Json => printer.json(&wire::manifest(&checked.manifest, &origin)),
@@ -212,6 +223,7 @@ fn describe(skill: &Skill, origin: &Origin<'_>, in_full: bool, mut page: Page) -
     page.section("metadata", skill.metadata.iter().map(entry));
     // SRT-CLI-2: what nobody knows is still shown.
     page.section("unknown fields", skill.extra.iter().map(entry));
+    page.section("scripts", origin.scripts.iter().map(script));
     page.section("files", origin.resources.iter().cloned());
     page.body(&skill.body, in_full);
     page.text
@@ -343,6 +355,13 @@ fn requirements(skill: &Skill) -> Vec<String> {
     lines.extend(needs.hardware.as_ref().map(|hardware| format!("hardware: {hardware}")));
     lines.extend(needs.skills.iter().map(|skill| format!("skill {}", dependency(skill))));
     lines
+}
+
+fn script(script: &Script) -> String {
+    match script.interpreter() {
+        Some(interpreter) => format!("{} ({}, {interpreter})", script.path, script.kind.as_str()),
+        None => format!("{} ({})", script.path, script.kind.as_str()),
+    }
 }
 
 fn dependency(dependency: &SkillDependency) -> String {

@@ -8,12 +8,14 @@ use prowess_package::tree::Tree;
 use prowess_policy::Tier;
 use prowess_store::install::{contents_of, signatures_of};
 use prowess_store::review::LowerClaim;
-use prowess_trust::{KeyName, Purpose, Refusal, SecretKey, Verdict, attest, sign, sign_oms};
+use prowess_trust::{KeyName, Purpose, Refusal, SecretKey, Verdict, attest, sign_dated, sign_oms};
+use serde_json::json;
 
 use super::Outcome;
 use super::key::{key_name, open};
 use crate::error::Error;
 use crate::packages::names::author_skill;
+use crate::packages::options::Format;
 use crate::packages::{manager, now};
 use crate::python_requirements;
 use crate::skill::skill_writer;
@@ -48,6 +50,9 @@ pub(crate) struct Arguments {
     /// Your name, as a note for readers; it proves nothing
     #[arg(long, value_name = "TEXT", default_value = "")]
     publisher: String,
+    /// The output format
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
 }
 
 /// The file with the signature of an auditor.
@@ -107,16 +112,25 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
                 .hint("a publisher can't be the auditor: use another person's key"));
         }
     }
+    let dated = || sign_dated(&contents, &key, &arguments.publisher, purpose, Some(now()));
     let (file, text) = match (&key, purpose) {
         (SecretKey::P256 { .. }, Purpose::Release) => ("skill.oms.sig", sign_oms(&contents, &key)),
-        (_, Purpose::Release) => {
-            ("SIGNATURE.json", sign(&contents, &key, &arguments.publisher, purpose))
-        }
-        (_, Purpose::Audit) => (AUDIT_FILE, sign(&contents, &key, &arguments.publisher, purpose)),
+        (_, Purpose::Release) => ("SIGNATURE.json", dated()),
+        (_, Purpose::Audit) => (AUDIT_FILE, dated()),
     };
     let text = text.map_err(|error| failed(&error))?;
     let path = folder.join(file);
     skill_writer::whole_file(&path, text.as_bytes())?;
+    if arguments.format == Format::Json {
+        printer.json(&json!({
+            "name": described.name.as_str(),
+            "version": described.version.to_string(),
+            "path": path.display().to_string(),
+            "key": key.public().id(),
+            "purpose": if arguments.audit { "audit" } else { "release" },
+        }));
+        return Ok(Outcome::Fine);
+    }
     printer.say(&format!(
         "signed {} {} with the key {} (`{}`)",
         described.name,

@@ -7,9 +7,9 @@ use serde_json::json;
 use super::Outcome;
 use crate::error::Error;
 use crate::packages::change::{ChangeOptions, carry_out};
-use crate::packages::manager;
 use crate::packages::names::skill_names;
 use crate::packages::options::{FetchOptions, Format, PermissionOptions, ScopeOption};
+use crate::packages::scope::ScopedPackages;
 use crate::packages::sources::SourceSession;
 use crate::render::change_report::changing;
 use crate::terminal::printer::Printer;
@@ -18,16 +18,17 @@ use crate::terminal::printer::Printer;
 ///
 /// Each skill is updated from its source: a registry within the range it was
 /// installed with, the branch of its repository, its domain, its folder. An update
-/// that asks for more permissions or has another signer is shown and needs your
-/// consent. Copies in the folders of agents are renewed. A skill that can't be
+/// that asks for more permissions, can make an agent do more (hooks, tools, scripts,
+/// programs, hosts) or has another signer is shown and needs your consent; one that
+/// only changes wording is applied and says so. `--diff` prints the difference. Copies in the folders of agents are renewed. A skill that can't be
 /// updated stays as it is and doesn't stop the others. Newer versions outside of a
 /// range are reported; `prowess outdated` lists them.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
+  prowess update
   prowess update greet
-  prowess update --all
-  prowess update --all --dry-run
+  prowess update --dry-run
 
 Exit codes:
   0  everything is up to date
@@ -35,11 +36,11 @@ Exit codes:
   3  there is no such skill
   4  refused: not signed, changed, or not agreed to")]
 pub(crate) struct Arguments {
-    /// The skills to update
-    #[arg(value_name = "NAME", required_unless_present = "all", conflicts_with = "all")]
+    /// The skills to update; all installed skills if omitted
+    #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// Update all installed skills
-    #[arg(long)]
+    /// Update all installed skills, which is the default
+    #[arg(long, conflicts_with = "names")]
     all: bool,
     #[command(flatten)]
     scope: ScopeOption,
@@ -48,6 +49,9 @@ pub(crate) struct Arguments {
     /// Show what would change, and write nothing
     #[arg(long)]
     dry_run: bool,
+    /// Print the difference of all texts from what is installed
+    #[arg(long)]
+    diff: bool,
     #[command(flatten)]
     fetching: FetchOptions,
     /// The output format
@@ -58,12 +62,16 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     let before = json!({ "installed": false });
     changing(arguments.format, before, printer, |report, printer| {
-        let goal = ChangeGoal::Update(skill_names(&arguments.names)?);
-        let packages = manager()?;
-        let sources = SourceSession::open(&packages, printer, arguments.fetching.offline)?;
+        // No names mean all skills, and so does `--all`.
+        let names = if arguments.all { &[] } else { arguments.names.as_slice() };
+        let goal = ChangeGoal::Update(skill_names(names)?);
+        let scoped = ScopedPackages::open(arguments.scope)?;
+        scoped.tell(report, printer);
+        let packages = &scoped.packages;
+        let sources = SourceSession::open(packages, printer, arguments.fetching.offline)?;
         let request = ChangeRequest {
             goal,
-            scope: arguments.scope.scope(),
+            scope: scoped.scope(),
             permissions: arguments.permissions.permissions(),
             min_age: arguments.fetching.min_age,
             agents: AgentTargets::Existing,
@@ -71,8 +79,9 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         let options = ChangeOptions {
             dry_run: arguments.dry_run,
             yes: arguments.permissions.yes(),
+            diff: arguments.diff,
             skip_unavailable: false,
         };
-        carry_out(&packages, &request, &sources, options, report, printer)
+        carry_out(packages, &request, &sources, options, report, printer)
     })
 }

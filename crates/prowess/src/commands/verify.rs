@@ -1,9 +1,14 @@
-//! `prowess verify`: whether installed skills are what was installed and signed.
+//! `prowess verify`: whether skills are what was installed and signed.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use prowess_library::packages::Revocations;
+use prowess_core::{Problem, ProblemKind, Remedy};
+use prowess_library::packages::{
+    HeldSkill, PackageManager, Revocations, ScopeChoice, ScopeReason, VerifyReport,
+};
+use prowess_library::{FetchedSkill, Found, SkillChoice};
 use prowess_package::name::SkillName;
 use prowess_store::drift::{Drift, VerifiedSkill};
 use prowess_store::places::Scope;
@@ -13,48 +18,160 @@ use serde_json::{Value, json};
 
 use super::Outcome;
 use crate::error::Error;
-use crate::packages::manager;
-use crate::packages::names::{skill_names, with_version};
+use crate::packages::names::with_version;
 use crate::packages::options::{Format, ScopeOption};
+use crate::packages::scope::ScopedPackages;
 use crate::packages::sources::SourceSession;
+use crate::render::signature_text;
+use crate::session;
+use crate::skill::skill_ref::{self, ReferenceOptions};
 use crate::terminal::printer::{Printer, inline};
 
-/// Check that installed skills are what was installed, and their signatures
+/// Check skills and their signatures
 ///
-/// Every file is hashed and compared with the lock file, and every signature is
-/// checked again with the keys that you trust now. A version that its registry
-/// has revoked is told as far as that is known; `--online` asks.
+/// Of an installed skill every file is hashed and compared with the lock file, and
+/// every signature is checked again with the keys that you trust now. A version
+/// that its registry has revoked is reported as far as that is known; `--online`
+/// asks.
+///
+/// A folder, an archive, or anything else that `prowess install` takes is read, and
+/// its signatures are compared with its files: who signed it, when, and which files
+/// are covered. Nothing is installed. A name is an installed skill first; `./NAME`
+/// is the folder.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
   prowess verify
   prowess verify greet --format json
   prowess verify --online
+  prowess verify ./greet
+  prowess verify greet-1.0.0.tar.gz --require-signature
 
 Exit codes:
-  0  everything is as it was installed
-  1  something is not
-  3  there is no such skill")]
+  0  everything is as it was installed, and every signature holds
+  1  something is not, or a signature does not hold
+  3  there is no such skill
+  4  `--require-signature`: no signature by a key that you trust")]
 pub(crate) struct Arguments {
-    /// Which skills; all when left out
-    #[arg(value_name = "NAME")]
-    names: Vec<String>,
+    /// Which skills; all installed ones when left out
+    #[arg(value_name = "SKILL")]
+    skills: Vec<PathBuf>,
+    #[command(flatten)]
+    reference: ReferenceOptions,
     #[command(flatten)]
     scope: ScopeOption,
     /// Ask registries whether they have revoked what is installed
-    #[arg(long)]
+    #[arg(long, conflicts_with = "offline")]
     online: bool,
+    /// Demand a valid signature by a key that you trust
+    #[arg(long)]
+    require_signature: bool,
     /// How the result is written
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let names: Vec<SkillName> = skill_names(&arguments.names)?;
-    verify(&names, arguments.scope, arguments.online, arguments.format, printer)
+    let scoped = ScopedPackages::open(arguments.scope)?;
+    let packages = &scoped.packages;
+    let mut names: Vec<SkillName> = Vec::new();
+    let mut held: Vec<FetchedSkill> = Vec::new();
+    for word in &arguments.skills {
+        match target(word, arguments, &scoped, printer)? {
+            Target::Installed(name) => names.push(name),
+            Target::Held(skills) => held.extend(skills),
+        }
+    }
+    let installed = if names.is_empty() && !arguments.skills.is_empty() {
+        VerifyReport { skills: Vec::new() }
+    } else {
+        if arguments.format == Format::Text {
+            printer.say(&scoped.line());
+        }
+        verify_installed(packages, &names, scoped.scope(), arguments.online, printer)?
+    };
+    let is_fine = installed.is_ok() && held.iter().all(|skill| skill.held.is_ok());
+    match arguments.format {
+        Format::Json => {
+            let skills = installed.skills.iter().map(wire);
+            let skills: Vec<Value> = skills.chain(held.iter().map(held_wire)).collect();
+            printer.json(&report_json(&scoped, is_fine, skills));
+        }
+        Format::Text => {
+            if installed.skills.is_empty() && held.is_empty() {
+                printer.note("nothing is installed");
+            }
+            print_installed(&installed.skills, printer);
+            print_held(&held, printer);
+            for step in next_steps(&installed.skills, scoped.choice) {
+                printer.hint(&step);
+            }
+        }
+    }
+    if !is_fine {
+        return Ok(Outcome::Findings);
+    }
+    if arguments.require_signature {
+        require_signatures(&installed, &held)?;
+    }
+    Ok(Outcome::Fine)
 }
 
-/// Verifies skills and reports what is not as it was installed. Registries are asked only if `online`.
+/// What an argument means.
+enum Target {
+    Installed(SkillName),
+    Held(Vec<FetchedSkill>),
+}
+
+fn target(
+    word: &Path,
+    arguments: &Arguments,
+    scoped: &ScopedPackages,
+    printer: &mut Printer,
+) -> Result<Target, Error> {
+    let name: Option<SkillName> = word.to_str().and_then(|text| text.parse().ok());
+    if let Some(name) = &name
+        && scoped.packages.is_installed(name, scoped.scope())?
+    {
+        if word.exists() {
+            printer.note(&format!(
+                "`{name}` is the installed skill; there is also a path (`./{name}`)"
+            ));
+        }
+        return Ok(Target::Installed(name.clone()));
+    }
+    let not_installed = |name: &SkillName| {
+        Problem::new(
+            "skill-not-installed",
+            ProblemKind::NotFound,
+            format!("`{name}` is not installed"),
+        )
+        .remedy(Remedy::ListInstalled)
+    };
+    let (reference, here) = match session::library()?.find(word) {
+        // Installed in the other store, and not a path.
+        Ok(Found::Here(located)) if located.installed.is_some() && !word.exists() => {
+            return Err(match &name {
+                Some(name) => not_installed(name).into(),
+                None => Error::not_found(format!("`{}` is not installed", word.display()))
+                    .hint("name an installed skill without its namespace and its tools"),
+            });
+        }
+        Ok(Found::Here(_)) => (skill_ref::as_path(word), None),
+        Ok(Found::Elsewhere { here }) if word.exists() => (skill_ref::as_path(word), here),
+        Ok(Found::Elsewhere { here }) => {
+            (word.to_owned(), name.as_ref().map(not_installed).or(here))
+        }
+        // A folder of skills.
+        Err(_) if word.is_dir() => (skill_ref::as_path(word), None),
+        Err(problem) => return Err(problem.into()),
+    };
+    let choice = arguments.reference.choice(SkillChoice::All);
+    let fetched = skill_ref::fetch(&reference, &choice, here, &arguments.reference, printer)?;
+    Ok(Target::Held(fetched.skills))
+}
+
+/// Verifies installed skills and reports what is not as it was installed. Registries are asked only if `online`.
 pub(crate) fn verify(
     names: &[SkillName],
     scope: ScopeOption,
@@ -62,10 +179,44 @@ pub(crate) fn verify(
     format: Format,
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
-    let packages = manager()?;
-    let mut report = packages.verify(names, scope.scope())?;
+    let scoped = ScopedPackages::open(scope)?;
+    if format == Format::Text {
+        printer.say(&scoped.line());
+    }
+    let report = verify_installed(&scoped.packages, names, scoped.scope(), online, printer)?;
+    match format {
+        Format::Json => {
+            let skills: Vec<Value> = report.skills.iter().map(wire).collect();
+            printer.json(&report_json(&scoped, report.is_ok(), skills));
+        }
+        Format::Text if report.skills.is_empty() => printer.note("nothing is installed"),
+        Format::Text => {
+            print_installed(&report.skills, printer);
+            for step in next_steps(&report.skills, scoped.choice) {
+                printer.hint(&step);
+            }
+        }
+    }
+    Ok(if report.is_ok() { Outcome::Fine } else { Outcome::Findings })
+}
+
+fn report_json(scoped: &ScopedPackages, is_ok: bool, skills: Vec<Value>) -> Value {
+    let mut object = scoped.packages.scope_json(scoped.choice);
+    object["ok"] = is_ok.into();
+    object["skills"] = skills.into();
+    object
+}
+
+fn verify_installed(
+    packages: &PackageManager,
+    names: &[SkillName],
+    scope: Scope,
+    online: bool,
+    printer: &mut Printer,
+) -> Result<VerifyReport, Error> {
+    let mut report = packages.verify(names, scope)?;
     if report.concerns_registry() {
-        let sources = SourceSession::open(&packages, printer, !online)?;
+        let sources = SourceSession::open(packages, printer, !online)?;
         let catalogue = Some(&sources.sources as &dyn Catalogue);
         report.add_revocations(if online {
             Revocations::Asked(catalogue)
@@ -73,36 +224,59 @@ pub(crate) fn verify(
             Revocations::Known(catalogue)
         })?;
     }
-    let (is_fine, findings) = (report.is_ok(), report.skills);
-    match format {
-        Format::Json => {
-            let skills: Vec<Value> = findings.iter().map(wire).collect();
-            printer.json(&json!({ "ok": is_fine, "skills": skills }));
+    Ok(report)
+}
+
+fn print_installed(findings: &[VerifiedSkill], printer: &mut Printer) {
+    let lines: Vec<String> = findings.iter().map(shown).collect();
+    printer.report(&lines.concat());
+    for finding in findings {
+        warn(finding, printer);
+    }
+}
+
+fn print_held(skills: &[FetchedSkill], printer: &mut Printer) {
+    let pages: Vec<String> = skills.iter().map(|skill| signature_text::page(&skill.held)).collect();
+    printer.report(&pages.concat());
+    for skill in skills {
+        for note in &skill.notes {
+            printer.warning(note);
         }
-        Format::Text if findings.is_empty() => printer.note("nothing is installed"),
-        Format::Text => {
-            let lines: Vec<String> = findings.iter().map(shown).collect();
-            printer.report(&lines.concat());
-            for finding in &findings {
-                warn(finding, printer);
-            }
+        for warning in &skill.held.attestation.warnings {
+            printer.warning(&format!("`{}`: {warning}", skill.held.name));
         }
     }
-    if is_fine {
-        return Ok(Outcome::Fine);
+    if skills.iter().any(|skill| !skill.held.is_ok()) {
+        printer.hint(
+            "don't use a skill whose signature does not hold: fetch it again, or ask its author",
+        );
     }
-    if format == Format::Text {
-        for step in next_steps(&findings, scope.scope()) {
-            printer.hint(&step);
-        }
+}
+
+/// Refuses skills that nobody has signed whom the user trusts.
+fn require_signatures(installed: &VerifyReport, held: &[FetchedSkill]) -> Result<(), Error> {
+    let is_trusted = |skill: &&VerifiedSkill| {
+        let verdicts = skill.attestation.iter().flat_map(|attestation| &attestation.evidence);
+        verdicts.into_iter().any(|verdict| matches!(verdict.standing, Standing::Trusted(_)))
+    };
+    let installed = installed.skills.iter().filter(|skill| !is_trusted(skill));
+    let held = held.iter().map(|skill| &skill.held).filter(|skill| !skill.is_trusted());
+    let missing: Vec<String> = installed
+        .map(|skill| format!("`{}`", skill.name))
+        .chain(held.map(|skill| format!("`{}`", inline(&skill.name))))
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
     }
-    Ok(Outcome::Findings)
+    let verb = if missing.len() == 1 { "has" } else { "have" };
+    Err(Error::refused(format!("{} {verb} no signature by a trusted key", missing.join(", ")))
+        .hint("trust the signer's key with `prowess trust add`, or ask the author to sign"))
 }
 
 /// What to do about what was found, for each skill the one step that helps: putting files back does nothing where a key
 /// counts no longer, and trusting a key nothing where files have changed.
-fn next_steps(findings: &[VerifiedSkill], scope: Scope) -> BTreeSet<String> {
-    let restore = restore_command(scope);
+fn next_steps(findings: &[VerifiedSkill], choice: ScopeChoice) -> BTreeSet<String> {
+    let restore = restore_command(choice);
     let step = |finding: &VerifiedSkill| {
         let has = |is_meant: fn(&Drift) -> bool| finding.drifts.iter().any(is_meant);
         if has(|drift| matches!(drift, Drift::Revoked(_))) {
@@ -142,11 +316,12 @@ fn next_steps(findings: &[VerifiedSkill], scope: Scope) -> BTreeSet<String> {
     findings.iter().filter_map(step).collect()
 }
 
-/// The command that installs what the lock file of a scope says.
-pub(crate) fn restore_command(scope: Scope) -> &'static str {
-    match scope {
-        Scope::User => "prowess install",
-        Scope::Project => "prowess install --project",
+/// The command that installs what the lock file says, from where the user stands.
+fn restore_command(choice: ScopeChoice) -> &'static str {
+    match (choice.reason, choice.scope) {
+        (ScopeReason::ProjectLock | ScopeReason::NoProjectLock, _) => "prowess install",
+        (ScopeReason::Asked, Scope::User) => "prowess install --user",
+        (ScopeReason::Asked, Scope::Project) => "prowess install --project",
     }
 }
 
@@ -211,18 +386,7 @@ fn wire(finding: &VerifiedSkill) -> Value {
         .attestation
         .iter()
         .flat_map(|attestation| &attestation.evidence)
-        .map(|verdict| {
-            json!({
-                "file": verdict.path,
-                "scheme": verdict.scheme.as_str(),
-                "key": verdict.key_id,
-                "identity": verdict.identity,
-                "trusted_as": match &verdict.standing {
-                    Standing::Trusted(role) => Some(role.as_str()),
-                    _ => None,
-                },
-            })
-        })
+        .map(|verdict| signature_text::wire(verdict, None))
         .collect();
     json!({
         "name": finding.name.as_str(),
@@ -231,5 +395,29 @@ fn wire(finding: &VerifiedSkill) -> Value {
         "drift": drifts,
         "signatures": signatures,
         "warnings": finding.attestation.iter().flat_map(|it| &it.warnings).collect::<Vec<&String>>(),
+    })
+}
+
+fn held_wire(skill: &FetchedSkill) -> Value {
+    let HeldSkill { name, version, reference, pinned, files, signatures, attestation, uncovered } =
+        &skill.held;
+    let invalid: Vec<Value> = attestation
+        .refused
+        .iter()
+        .map(|refusal| json!({"file": refusal.path, "message": refusal.to_string()}))
+        .collect();
+    json!({
+        "name": name,
+        "version": version,
+        "reference": reference,
+        "source": pinned.to_string(),
+        "source_kind": pinned.kind(),
+        "security_tier": attestation.tier.as_str(),
+        "files": files,
+        "drift": [],
+        "signatures": signatures.iter().map(signature_text::held_wire).collect::<Vec<Value>>(),
+        "invalid_signatures": invalid,
+        "uncovered": uncovered,
+        "warnings": skill.notes.iter().chain(&attestation.warnings).collect::<Vec<&String>>(),
     })
 }

@@ -7,6 +7,7 @@ use clap::Args;
 use prowess_library::packages::{PackageManager, agent_by_id};
 use prowess_store::agents::{self, Agent};
 use prowess_store::discovery::{ScanCache, program_stamp};
+use prowess_store::places::Places;
 use prowess_store::which::{
     AgentCopy, AgentView, CopyOutcome, Cost, Loads, Selection, WhichOptions, which,
 };
@@ -14,8 +15,8 @@ use serde_json::{Value, json};
 
 use super::Outcome;
 use crate::error::Error;
-use crate::packages::manager;
-use crate::packages::options::Format;
+use crate::packages::options::{Format, ScopeOption};
+use crate::packages::scope::ScopedPackages;
 use crate::render::inventory_text::shown;
 use crate::terminal::printer::{Channel, Printer, inline};
 use crate::terminal::wrap::wrap;
@@ -47,6 +48,12 @@ pub(crate) struct Arguments {
     /// Only these agents, present or not
     #[arg(long = "agent", value_name = "AGENT", value_delimiter = ',')]
     agents: Vec<String>,
+    /// As an agent sees it that is started in this project
+    #[arg(long)]
+    project: bool,
+    /// As an agent sees it that is started outside of a project
+    #[arg(long, conflicts_with = "project")]
+    user: bool,
     /// How many tokens the model has room for, for the cost
     #[arg(long, value_name = "TOKENS")]
     context: Option<u64>,
@@ -56,7 +63,12 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let packages = manager()?;
+    let scoped = ScopedPackages::open(ScopeOption::new(arguments.project, arguments.user))?;
+    let mut places = scoped.packages.places().clone();
+    if arguments.user {
+        places.project = None;
+    }
+    let packages = &scoped.packages;
     let named: Vec<&'static Agent> = arguments
         .agents
         .iter()
@@ -64,7 +76,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         .collect::<Result<_, Error>>()?;
     let stamp = program_stamp();
     let views = which(&WhichOptions {
-        places: packages.places(),
+        places: &places,
         now: SystemTime::now(),
         memory: ScanCache::Kept { stamp: &stamp },
         name: &arguments.name,
@@ -72,14 +84,27 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         context_tokens: arguments.context,
     });
     if views.iter().all(|view| view.copies.is_empty()) {
-        return Err(nobody_has(&arguments.name, &named, &packages, printer));
+        return Err(nobody_has(&arguments.name, &named, packages, printer));
     }
     match arguments.format {
         Format::Json => {
             let agents: Vec<Value> = views.iter().map(wire).collect();
-            printer.json(&json!({ "name": arguments.name, "agents": agents }));
+            let project = places.project.as_ref().map(|project| project.display().to_string());
+            printer.json(&json!({
+                "name": arguments.name,
+                "project": project,
+                "agents": agents,
+            }));
         }
         Format::Text => {
+            printer.say(&match &places.project {
+                Some(project) => {
+                    // Shown from the home, so that it says which project it is.
+                    let outside = Places { project: None, ..places.clone() };
+                    format!("as agents see it in the project `{}`", shown(&outside, project))
+                }
+                None => "as agents see it outside of a project".to_owned(),
+            });
             let width = printer.width(Channel::Out);
             let without: Vec<&str> = views
                 .iter()
@@ -88,7 +113,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
                 .collect();
             let views = views.iter().filter(|view| !view.copies.is_empty());
             let pages: Vec<String> =
-                views.map(|view| page(&packages, &arguments.name, view, width)).collect();
+                views.map(|view| page(packages, &arguments.name, view, width)).collect();
             printer.report(&pages.join("\n"));
             if !without.is_empty() {
                 printer.note(&format!("without it: {}", without.join(", ")));

@@ -13,15 +13,18 @@ use crate::error::Error;
 use crate::render::change_report::Report;
 use crate::render::{change_text, placement_text, problem_text};
 use crate::terminal::confirm::confirm;
-use crate::terminal::printer::{Channel, Printer, inline};
+use crate::terminal::printer::{Channel, Printer, inline, visible_lines};
 
 /// How a change is carried out.
 #[derive(Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct ChangeOptions {
     /// Show it, and write nothing.
     pub(crate) dry_run: bool,
     /// Answer yes to all questions.
     pub(crate) yes: bool,
+    /// Show the difference of the texts.
+    pub(crate) diff: bool,
     /// Install the other skills of a source without the unavailable ones.
     pub(crate) skip_unavailable: bool,
 }
@@ -70,6 +73,9 @@ impl Deciding<'_> {
         if !change.is_empty() {
             self.show_steps(change, is_asked);
         }
+        if self.options.diff {
+            self.show_differences(change);
+        }
         if dry_run {
             self.show_destinations(change)?;
         }
@@ -87,8 +93,18 @@ impl Deciding<'_> {
         match confirm("Install it? [y]es / [N]o: ", self.printer) {
             Some(true) => Ok(Decision::ApplyAsShown),
             Some(false) => Err(Error::refused("nothing was installed, because you did not agree")),
-            None => Err(Error::refused("confirmation is needed, but this is not a terminal")
-                .hint("read the questions with `--dry-run`, then agree with `--yes`")),
+            None => {
+                let error = Error::refused("confirmation is needed, but this is not a terminal")
+                    .hint("read the questions with `--dry-run`, then agree with `--yes`");
+                let differs = change.plan.steps.iter().any(|step| {
+                    step.difference.as_ref().is_some_and(|difference| !difference.files.is_empty())
+                });
+                Err(if differs && !self.options.diff {
+                    error.hint("`--diff` prints how the texts differ from what is installed")
+                } else {
+                    error
+                })
+            }
         }
     }
 
@@ -172,6 +188,20 @@ impl Deciding<'_> {
         self.printer.talk_report(|_| page);
     }
 
+    fn show_differences(&mut self, change: &PreparedChange) {
+        let differences = change.text_differences();
+        if self.report.is_text() {
+            for (_, difference) in &differences {
+                self.printer.report(&visible_lines(difference));
+            }
+        }
+        let wire: serde_json::Map<String, Value> = differences
+            .into_iter()
+            .map(|(name, difference)| (name.to_string(), difference.into()))
+            .collect();
+        self.report.put(json!({ "diff": wire }));
+    }
+
     fn show_destinations(&mut self, change: &PreparedChange) -> Result<(), Error> {
         let destinations = change.destinations()?;
         let wire: Vec<Value> = destinations.iter().map(placement_text::destination_json).collect();
@@ -209,6 +239,7 @@ fn finish(
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
     printer.stands("what was installed stays");
+    report.set_names(done.change.names());
     let plan = &done.change.plan;
     for note in &done.notes {
         printer.warning(note);

@@ -3,6 +3,7 @@
 pub(crate) mod change;
 pub(crate) mod names;
 pub(crate) mod options;
+pub(crate) mod scope;
 pub(crate) mod sources;
 
 use std::time::{SystemTime, UNIX_EPOCH};

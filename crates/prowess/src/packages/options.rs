@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use prowess_library::packages::{AgentTargets, PackageManager, agent_by_id};
-use prowess_store::agents::{self, Agent};
+use prowess_store::agents::Agent;
 use prowess_store::placement::PlacementMode;
 use prowess_store::places::Scope;
 use prowess_store::review::InstallPermissions;
@@ -18,18 +18,38 @@ pub(crate) enum Format {
     Json,
 }
 
-/// The store that a verb is about.
+/// The store that a verb is about. Without a choice, a project that has a lock file is used, else the user's own store.
 #[derive(Args, Clone, Copy)]
 pub(crate) struct ScopeOption {
-    /// Use the project's store `.prowess/` instead of your own
+    /// Use the project's skills in `.prowess/`; makes any folder a project
     #[arg(long)]
     project: bool,
+    /// Use your own skills, also inside a project that has a lock file
+    #[arg(long, conflicts_with = "project")]
+    user: bool,
 }
 
 impl ScopeOption {
-    /// The scope of the store.
-    pub(crate) fn scope(self) -> Scope {
-        if self.project { Scope::Project } else { Scope::User }
+    /// The options of a verb that describes them in its own words.
+    pub(crate) fn new(project: bool, user: bool) -> Self {
+        Self { project, user }
+    }
+
+    /// The option that the user gave.
+    pub(crate) fn flag(self) -> Option<&'static str> {
+        match self.asked()? {
+            Scope::Project => Some("--project"),
+            Scope::User => Some("--user"),
+        }
+    }
+
+    /// The store that the user asks for.
+    pub(crate) fn asked(self) -> Option<Scope> {
+        match self {
+            Self { project: true, .. } => Some(Scope::Project),
+            Self { user: true, .. } => Some(Scope::User),
+            Self { .. } => None,
+        }
     }
 }
 
@@ -106,6 +126,11 @@ pub(crate) struct AgentOptions {
 }
 
 impl AgentOptions {
+    /// Whether the user has said nothing about agents.
+    pub(crate) fn are_open(&self) -> bool {
+        self.agents.is_empty() && !self.all_agents && !self.copy
+    }
+
     /// The agents, resolved before anything is installed: a typing error is reported first.
     pub(crate) fn targets(
         &self,
@@ -113,9 +138,7 @@ impl AgentOptions {
         scope: Scope,
     ) -> Result<AgentTargets, Error> {
         let chosen = if self.all_agents {
-            let has_folder = |agent: &&Agent| agent.locate(scope, packages.places()).is_some();
-            let present = agents::present(packages.places()).into_iter();
-            let present: Vec<&'static Agent> = present.filter(has_folder).collect();
+            let present = packages.present_agents(scope);
             if present.is_empty() {
                 return Err(Error::not_found("there is no agent on this machine")
                     .hint("name an agent with `--agent`, such as `--agent codex`"));
@@ -123,7 +146,7 @@ impl AgentOptions {
             present
         } else {
             let agents = self.agents.iter().map(|id| agent_by_id(id).map_err(Error::from));
-            agents.collect::<Result<_, Error>>()?
+            agents.collect::<Result<Vec<&'static Agent>, Error>>()?
         };
         if chosen.is_empty() && self.copy {
             return Err(Error::usage(

@@ -34,9 +34,6 @@ impl SourceSession {
         let world = session::world()?;
         let registries = Registries::load(&world.environment, &world.state.config)
             .map_err(|error| error.problem())?;
-        for note in &registries.notes {
-            printer.warning(note);
-        }
         let has_registry = !registries.is_empty();
         let places = packages.places();
         let sources = Sources::new(SourceOptions {

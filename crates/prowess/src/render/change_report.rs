@@ -1,6 +1,9 @@
 //! The report of a verb that changes a store: lines for people, or one JSON object that also says what failed.
 
+use std::collections::BTreeSet;
+
 use prowess_library::packages::SkillFailure;
+use prowess_package::name::SkillName;
 use serde_json::{Map, Value, json};
 
 use crate::commands::Outcome;
@@ -15,6 +18,7 @@ pub(crate) struct Report {
     pub(crate) format: Format,
     object: Map<String, Value>,
     failures: Vec<(String, Error)>,
+    names: BTreeSet<SkillName>,
 }
 
 /// Changes a store and reports the result; as JSON, one object in every case. `before` is the object when nothing was
@@ -38,7 +42,7 @@ impl Report {
         if format == Format::Json {
             printer.keep_warnings();
         }
-        Self { format, object: Map::new(), failures: Vec::new() }
+        Self { format, object: Map::new(), failures: Vec::new(), names: BTreeSet::new() }
     }
 
     /// Whether people read it.
@@ -51,6 +55,16 @@ impl Report {
         if let Value::Object(fields) = fields {
             self.object.extend(fields);
         }
+    }
+
+    /// Remembers the skills that the change is about.
+    pub(crate) fn set_names(&mut self, names: BTreeSet<SkillName>) {
+        self.names = names;
+    }
+
+    /// The skills that are installed after the change.
+    pub(crate) fn names(&self) -> BTreeSet<SkillName> {
+        self.names.clone()
     }
 
     /// Replaces the skills that failed while others did not.

@@ -3,12 +3,14 @@
 use std::fmt::Write as _;
 
 use prowess_library::packages::InstalledChange;
-use prowess_store::install::{InstallPlan, InstallStep, NewerVersion, UnavailableSkill};
-use prowess_store::review::Refusal;
+use prowess_store::install::{
+    InstallPlan, InstallStep, NewerVersion, SkillDifference, UnavailableSkill,
+};
+use prowess_store::review::{Question, Refusal};
 use serde_json::Value;
 
 use crate::packages::names::{NO_VERSION, with_version};
-use crate::render::problem_text;
+use crate::render::{capability_text, problem_text};
 use crate::terminal::printer::inline;
 use crate::terminal::wrap::wrap;
 
@@ -34,7 +36,8 @@ pub(crate) fn installed(change: &InstalledChange) -> String {
         Some(replaced) => format!(" instead of {replaced}"),
         None => String::new(),
     };
-    format!("installed {}{instead}", with_version(&change.name, &change.version))
+    let wording = if change.is_wording_only { ", only its wording changed" } else { "" };
+    format!("installed {}{instead}{wording}", with_version(&change.name, &change.version))
 }
 
 /// Newer versions that are outside of the ranges.
@@ -162,13 +165,52 @@ pub(crate) fn step(step: &InstallStep, keeps_files: bool, width: Option<usize>) 
         let packages: Vec<&str> = packages.iter().map(|package| package.as_str()).collect();
         line(&mut page, &format!("  python {}", inline(&packages.join(", "))), 9);
     }
+    // Whoever updates a skill has read it once.
+    if step.difference.is_none() || step.review.asks_about_capabilities() {
+        line(&mut page, &format!("  agent  {}", capability_text::AGENT_RIGHTS), 9);
+    }
+    if let Some(difference) = &step.difference {
+        for text in differences(difference) {
+            line(&mut page, &format!("  change {text}"), 9);
+        }
+    }
+    let (mut capabilities, mut changed_scripts) = (Vec::new(), Vec::new());
     for question in &step.review.questions {
-        line(&mut page, &format!("  ? {}", inline(&question.to_string())), 4);
+        match question {
+            Question::Capability(capability) => capabilities.push(capability),
+            Question::ChangedScript(script) => changed_scripts.push(script),
+            other => line(&mut page, &format!("  ? {}", inline(&other.to_string())), 4),
+        }
+    }
+    let prefix = if step.difference.is_some() { "new" } else { "" };
+    for text in capability_text::lines(&capabilities, prefix)
+        .into_iter()
+        .chain(capability_text::lines(&changed_scripts, "changed"))
+    {
+        line(&mut page, &format!("  ? {text}"), 4);
     }
     for refusal in &step.review.refusals {
         line(&mut page, &format!("  ! {}", inline(&refusal.to_string())), 4);
     }
     page
+}
+
+/// How a skill differs from the installed version.
+fn differences(difference: &SkillDifference) -> Vec<String> {
+    let files = &difference.files;
+    let mut lines = Vec::new();
+    for (word, paths) in
+        [("changed", &files.changed), ("added", &files.added), ("removed", &files.removed)]
+    {
+        if !paths.is_empty() {
+            let wording = if difference.is_wording_only { "only wording: " } else { "" };
+            lines.push(format!("{wording}{word} {}", capability_text::paths(paths)));
+        }
+    }
+    if !difference.removed.is_empty() {
+        lines.push(format!("no longer: {}", capability_text::paths(&difference.removed)));
+    }
+    lines
 }
 
 /// A number of bytes for people.

@@ -4,6 +4,7 @@ use prowess_format::client::ClientVerdict;
 use prowess_format::diagnostic::{Fix, FixSafety};
 use serde_json::{Map, Value, json};
 
+use crate::error::Error;
 use crate::skill::check_report::{FileReport, Finding};
 use crate::walk::Walked;
 
@@ -18,7 +19,26 @@ pub(crate) fn render(walked: &Walked, fix: bool) -> Value {
     if fix {
         summary["fixed"] = json!(walked.fixed.0);
     }
-    json!({ "files": files, "summary": summary })
+    let failures: Vec<Value> = walked.failures.iter().map(failure).collect();
+    let mut result = json!({ "files": files, "summary": summary });
+    if !failures.is_empty() {
+        result["failures"] = failures.into();
+    }
+    result
+}
+
+/// The result of a check that could not begin.
+pub(crate) fn failed(error: &Error) -> Value {
+    json!({
+        "files": [],
+        "summary": { "files": 0, "errors": 0, "warnings": 0 },
+        "failures": [failure(error)],
+    })
+}
+
+/// Something that could not be read.
+fn failure(error: &Error) -> Value {
+    json!({ "message": error.message, "hints": error.hints })
 }
 
 /// The findings of a file, in the shape of the whole result.
@@ -36,6 +56,9 @@ fn file(report: &FileReport) -> Value {
         "version": report.version,
         "diagnostics": diagnostics(report),
     });
+    if let Some(original) = &report.copy_of {
+        file["copy_of"] = json!(original);
+    }
     if !report.verdicts.is_empty() {
         file["clients"] = report.verdicts.iter().map(verdict).collect();
     }

@@ -1,5 +1,6 @@
 //! Rendering: one file per format of findings; events of runs; changes to a store; problems.
 
+pub(crate) mod capability_text;
 pub(crate) mod change_report;
 pub(crate) mod change_text;
 pub(crate) mod concise;
@@ -12,6 +13,7 @@ pub(crate) mod placement_text;
 pub(crate) mod problem_text;
 pub(crate) mod run_events;
 pub(crate) mod sarif;
+pub(crate) mod signature_text;
 pub(crate) mod verdicts;
 pub(crate) mod wire;
 

@@ -11,7 +11,8 @@ use crate::skill::skill_ref::shown;
 
 impl From<Problem> for Error {
     fn from(problem: Problem) -> Self {
-        let failed = Error { kind: kind(problem.kind), ..Error::failed(problem.message) };
+        let code = Some(problem.code);
+        let failed = Error { kind: kind(problem.kind), code, ..Error::failed(problem.message) };
         hints(&problem.remedies).into_iter().fold(failed, Error::hint)
     }
 }
@@ -56,6 +57,7 @@ fn remedy_text(remedy: &Remedy) -> String {
         Remedy::ApproveInPerson => {
             "run it in a terminal to be asked: `--yes` does not approve this".to_owned()
         }
+        Remedy::Grant(permission) => format!("`--allow {permission}` grants it for this run"),
         Remedy::SetMode(mode) => format!("if you are in that mode, add `--mode {mode}`"),
         Remedy::Diagnose => "`prowess doctor` shows what is missing on this machine".to_owned(),
         Remedy::GiveInput(name) => format!("give `--input {name}=…`"),
@@ -74,13 +76,21 @@ fn remedy_text(remedy: &Remedy) -> String {
         Remedy::UpdateLockFile => {
             "run `prowess agent install` without `--frozen`, and keep the new lock file".to_owned()
         }
+        Remedy::ResolveLockFile => {
+            "`prowess lock --resolve` keeps the skills of both sides and asks where they differ"
+                .to_owned()
+        }
+        Remedy::ChooseSide => {
+            "run it in a terminal to be asked, or decide with `--prefer ours`, `theirs` or `newer`"
+                .to_owned()
+        }
         Remedy::FindSkills => {
             "`prowess list` shows the skills here, `prowess search` those of a registry".to_owned()
         }
         Remedy::ListInstalled => "`prowess list` shows the installed skills".to_owned(),
         Remedy::Restore(scope) => {
-            let project = if scope == Scope::Project.as_str() { " --project" } else { "" };
-            format!("`prowess install{project}` restores what the lock file lists")
+            let option = if scope == Scope::Project.as_str() { "--project" } else { "--user" };
+            format!("`prowess install {option}` restores what the lock file lists")
         }
         Remedy::Check(path) => format!("`prowess check {path}` shows all problems"),
         Remedy::Fix(path) => {
@@ -130,7 +140,7 @@ fn remedy_text(remedy: &Remedy) -> String {
 }
 
 /// Quotes a name for a shell.
-fn quoted(name: &str) -> String {
+pub(crate) fn quoted(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
     if name.chars().all(is_plain) {
         name.to_owned()

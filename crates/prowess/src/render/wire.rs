@@ -1,5 +1,6 @@
 //! A skill as JSON. The keys are stable, while the model may change.
 
+use prowess_engine::Script;
 use prowess_format::manifest::AgentManifest;
 use prowess_format::skill::{
     Hook, HookHandler, Invocation, OpenClaw, OptionalText, Parameter, Quiz, QuizBranch,
@@ -22,6 +23,7 @@ pub(crate) struct Origin<'o> {
     pub(crate) directory_name: Option<&'o str>,
     /// Files under `scripts/`, `references/` and `assets/`.
     pub(crate) resources: &'o [String],
+    pub(crate) scripts: &'o [Script],
 }
 
 /// A skill as JSON: what is absent is null or an empty list, never a missing key.
@@ -89,6 +91,7 @@ pub(crate) fn skill(skill: &Skill, origin: &Origin<'_>) -> Value {
         ("metadata", json!(object(&skill.metadata))),
         ("extra", json!(object(&skill.extra))),
         ("resources", json!(origin.resources)),
+        ("scripts", origin.scripts.iter().map(script).collect()),
         ("body", json!(skill.body)),
     ];
     entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>().into()
@@ -140,11 +143,22 @@ fn parameter(parameter: &Parameter) -> Value {
     })
 }
 
+fn script(script: &Script) -> Value {
+    json!({
+        "path": script.path,
+        "kind": script.kind.as_str(),
+        "interpreter": script.interpreter(),
+    })
+}
+
 fn tool(tool: &Tool, origin: &Origin<'_>, lines: &LineIndex) -> Value {
     let source = match (&tool.handler, tool.kind) {
         (Some(handler), _) => handler.as_str(),
         (None, ToolKind::Python) => "tools.py",
-        (None, ToolKind::Command | ToolKind::Handler) => origin.file_name,
+        (
+            None,
+            ToolKind::Command | ToolKind::Handler | ToolKind::Script | ToolKind::CommandLine,
+        ) => origin.file_name,
     };
     json!({
         "name": tool.name.value,

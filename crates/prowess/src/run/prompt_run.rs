@@ -23,6 +23,7 @@ use crate::terminal::printer::Printer;
 
 /// A prompt skill with its values, and where the answer goes.
 pub(crate) struct PromptRequest<'r> {
+    pub(crate) world: &'r World,
     pub(crate) skill: &'r LoadedSkill,
     pub(crate) values: &'r Map<String, Value>,
     /// `PROVIDER/NAME`, if the user named one.
@@ -80,7 +81,7 @@ pub(crate) fn run(
         refuse_unwritable(output)?;
     }
     let library = session::library()?;
-    let world = library.world();
+    let world = request.world;
     let model = library.models().open(request.model);
     let skills = skills(request.skill.directory.as_deref(), &library);
     let bases = bases(world);

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use prowess_engine::{CancellationToken, LoadedSkill, RunError};
+use prowess_engine::{CancellationToken, LoadedSkill, RunError, World};
 use prowess_format::dialect::Dialect;
+use prowess_format::skill::Tool;
 use prowess_policy::Mode;
 
 use crate::error::{Error, ErrorKind};
@@ -45,6 +46,14 @@ pub(crate) fn load_without_errors(
 }
 
 pub(crate) use self::load_without_errors as sound;
+
+/// The machine with the working directory of a tool.
+pub(crate) fn world_for(tool: &Tool, world: Arc<World>) -> Result<World, Error> {
+    let world = Arc::unwrap_or_clone(world).for_tool(tool);
+    world.map_err(|error| {
+        Error::refused(error.to_string()).hint("change to another folder, such as a project's")
+    })
+}
 
 /// Parses a mode from the command line.
 pub(crate) fn parse_mode(text: &str) -> Result<Mode, String> {

@@ -4,17 +4,19 @@ use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
 
-use prowess_engine::DirectoryFiles;
 use prowess_format::binary::not_text;
 use prowess_format::client::{self, Client, ClientVerdict};
 use prowess_format::diagnostic::{Diagnostic, Findings, Fix, Rule, Severity};
 use prowess_format::dialect::Dialect;
-use prowess_format::document::{Form, decode};
+use prowess_format::document::{Form, FrontMatter, decode};
 use prowess_format::manifest::{self, AgentManifest, CheckedManifest};
 use prowess_format::rules::{self, SkillFiles, SkillLocation};
 use prowess_format::skill::{OptionalText, SkillKind};
 use prowess_format::span::{LineIndex, Position, Span};
+use prowess_format::suppress;
+use prowess_format::text::comparable_name;
 use prowess_format::{Checked, ReadOptions, check_bytes};
+use prowess_library::PackagedFiles;
 use serde_json::Value;
 
 use crate::render::excerpt::Excerpt;
@@ -51,6 +53,8 @@ pub(crate) struct Source<'s> {
     pub(crate) directory: Option<&'s Path>,
     /// The name that the directory will have, if it differs from the current one.
     pub(crate) directory_name: Option<&'s str>,
+    /// The rules that the project disables for this file.
+    pub(crate) disabled: &'s [&'static Rule],
 }
 
 impl Source<'_> {
@@ -70,6 +74,7 @@ impl<'l> From<&'l Loaded> for Source<'l> {
             bytes: &loaded.bytes,
             directory: loaded.directory.as_deref(),
             directory_name: None,
+            disabled: &[],
         }
     }
 }
@@ -81,6 +86,10 @@ pub(crate) struct FileReport {
     pub(crate) path: String,
     /// The size of the file.
     pub(crate) bytes: usize,
+    /// A hash of the content, by which copies are recognised.
+    pub(crate) content: u64,
+    /// The file of which this one is a copy with the same findings, which are reported there.
+    pub(crate) copy_of: Option<String>,
     /// The main dialect.
     pub(crate) dialect: &'static str,
     /// All layers.
@@ -135,6 +144,8 @@ pub(crate) struct Examined {
     pub(crate) warnings: usize,
     /// A hash of folder and name: equal for two skills of one folder with the same name.
     pub(crate) name_key: Option<u64>,
+    /// Whether the name is reported as taken by another skill.
+    pub(crate) is_rival: bool,
 }
 
 /// Checks one file. `rival` is the path of another skill in the same folder with the same name.
@@ -143,7 +154,7 @@ pub(crate) fn examine(
     options: &CheckOptions<'_>,
     rival: Option<&str>,
 ) -> Examined {
-    let files = source.directory.map(DirectoryFiles::new);
+    let files = source.directory.map(PackagedFiles::new);
     let directory_name = source.directory_name();
     let place = SkillLocation {
         directory: directory_name.as_deref(),
@@ -155,15 +166,116 @@ pub(crate) fn examine(
     }
     let mut text = Cow::Borrowed("");
     let mut checked = check_bytes(source.bytes, &mut text, read);
-    if let Some(rival) = rival {
-        checked.diagnostics.push(not_unique(&checked, rival));
-        checked.diagnostics.sort_by_key(|found| (found.file.is_some(), found.span));
+    let found = around_the_text(source, &checked, directory_name.as_deref(), options, rival);
+    if found.iter().any(|found| found.rule.name == "not-a-skill") {
+        // Nothing that a rule says about the text of another file is of use.
+        checked.diagnostics.clear();
     }
+    checked.diagnostics.extend(found);
+    let allowed = suppress::allowed(&checked.document);
+    checked.diagnostics.retain(|found| {
+        !source.disabled.contains(&found.rule) && !allowed.rules.contains(&found.rule)
+    });
+    checked.diagnostics.extend(allowed.diagnostics);
+    checked.diagnostics.sort_by_key(|found| (found.file.is_some(), found.span));
     let mut examined = count(&checked.diagnostics, options);
     examined.name_key = name_key(source, &checked);
+    examined.is_rival =
+        checked.diagnostics.iter().any(|found| found.rule.name == "name-not-unique");
     if is_reported(&checked.diagnostics, options) {
         examined.report = Some(report(source, checked, files.as_ref(), options));
     }
+    examined
+}
+
+/// Findings about a file that its text alone does not show: its name, its clients, its neighbours.
+fn around_the_text(
+    source: &Source<'_>,
+    checked: &Checked<'_>,
+    directory_name: Option<&str>,
+    options: &CheckOptions<'_>,
+    rival: Option<&str>,
+) -> Vec<Diagnostic> {
+    let rule = |name: &str| rules::by_name(name).expect("the rule is in the list of rules");
+    let file_name = source.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let is_text = !checked.diagnostics.iter().any(|found| found.rule.name == "not-text");
+    let is_skill = file_name == "-"
+        || source.form != Form::Markdown
+        || checked.document.front_matter != FrontMatter::Absent
+        || skill_ref::is_main_spelling(file_name)
+        || is_markdown(file_name);
+    if !is_skill && is_text {
+        let message = format!("`{}` is not a skill", shown_path(source.path));
+        return vec![
+            rule("not-a-skill")
+                .at(Span::at(0), message)
+                .help("a skill is a SKILL.md with front matter, or a folder with one"),
+        ];
+    }
+    let mut found = Vec::new();
+    if skill_ref::is_main_spelling(file_name)
+        && file_name.eq_ignore_ascii_case(skill_ref::SPELLINGS[0])
+        && file_name != skill_ref::SPELLINGS[0]
+    {
+        // The open standard's validator accepts `skill.md`: its own strict check says nothing else.
+        let strict = if options.dialect.is_some() { Severity::Warning } else { Severity::Error };
+        let message =
+            format!("the file is called `{file_name}`, and most clients only look for `SKILL.md`");
+        found.push(
+            rule("wrong-file-name")
+                .at(Span::at(0), message)
+                .severity(Severity::Warning, strict)
+                .help("rename it to `SKILL.md`"),
+        );
+    }
+    found.extend(client::silent_drop(checked, skill_ref::SPELLINGS[0], directory_name));
+    found.extend(rival.map(|rival| not_unique(checked, rival)));
+    found
+}
+
+fn is_markdown(file_name: &str) -> bool {
+    let extension = file_name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    ["md", "markdown", "mdx", "txt"].iter().any(|known| extension.eq_ignore_ascii_case(known))
+}
+
+fn hash_of(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The report about a link whose target does not exist.
+pub(crate) fn examine_dangling(
+    path: &Path,
+    disabled: &[&'static Rule],
+    options: &CheckOptions<'_>,
+) -> Examined {
+    let rule = rules::by_name("dangling-link").expect("the rule is in the list of rules");
+    if disabled.contains(&rule) {
+        return Examined::default();
+    }
+    let target = std::fs::read_link(path)
+        .map_or_else(|_| "another file".to_owned(), |target| format!("`{}`", target.display()));
+    let file_name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    let message = format!("`{file_name}` is a symbolic link to {target}, which does not exist");
+    let diagnostics = vec![
+        rule.at(Span::at(0), message).help("replace the link with the file, or correct its target"),
+    ];
+    let mut examined = count(&diagnostics, options);
+    examined.report = Some(FileReport {
+        path: shown_path(path),
+        bytes: 0,
+        content: 0,
+        copy_of: None,
+        dialect: "prose",
+        layers: Vec::new(),
+        kind: SkillKind::Prose.as_str(),
+        structured: false,
+        name: None,
+        version: None,
+        findings: findings("", diagnostics, None, options),
+        verdicts: Vec::new(),
+    });
     examined
 }
 
@@ -221,6 +333,8 @@ pub(crate) fn examine_agent(
         examined.report = Some(FileReport {
             path: shown_path(path),
             bytes: text.len(),
+            content: hash_of(text.as_bytes()),
+            copy_of: None,
             dialect: MANIFEST,
             layers: vec![MANIFEST],
             kind: "agent",
@@ -246,6 +360,8 @@ pub(crate) fn examine_workflow(
     examined.report = Some(FileReport {
         path: shown_path(path),
         bytes: text.len(),
+        content: hash_of(text.as_bytes()),
+        copy_of: None,
         dialect: WORKFLOW,
         layers: vec![WORKFLOW],
         kind: WORKFLOW,
@@ -270,7 +386,7 @@ fn shown_path(path: &Path) -> String {
 fn report(
     source: &Source<'_>,
     checked: Checked<'_>,
-    files: Option<&DirectoryFiles<'_>>,
+    files: Option<&PackagedFiles<'_>>,
     options: &CheckOptions<'_>,
 ) -> FileReport {
     let skill = &checked.skill;
@@ -288,6 +404,8 @@ fn report(
     FileReport {
         path: shown_path(source.path),
         bytes: source.bytes.len(),
+        content: hash_of(source.bytes),
+        copy_of: None,
         dialect: skill.dialect.id,
         layers: skill.layers.iter().map(|layer| layer.id).collect(),
         kind: skill.kind.as_str(),
@@ -302,7 +420,7 @@ fn report(
 fn findings(
     text: &str,
     diagnostics: Vec<Diagnostic>,
-    files: Option<&DirectoryFiles<'_>>,
+    files: Option<&PackagedFiles<'_>>,
     options: &CheckOptions<'_>,
 ) -> Vec<Finding> {
     let mut diagnostics = diagnostics;
@@ -374,9 +492,10 @@ fn finding(
     }
 }
 
-/// A key for finding duplicate names: names are unique among the skills of one folder, ignoring case (AFL §4, rule 6).
+/// A key for finding duplicate names: names are unique among the skills of one folder, ignoring case (AFL §4, rule 6). No
+/// other specification asks for it.
 fn name_key(source: &Source<'_>, checked: &Checked<'_>) -> Option<u64> {
-    if source.form == Form::Yaml {
+    if source.form == Form::Yaml || !checked.skill.has_layer("agent-flow") {
         return None;
     }
     let name = checked.skill.name_text()?;
@@ -385,7 +504,7 @@ fn name_key(source: &Source<'_>, checked: &Checked<'_>) -> Option<u64> {
     let folder = if source.directory.is_some() { parent.parent()? } else { parent };
     let mut hasher = DefaultHasher::new();
     folder.as_os_str().hash(&mut hasher);
-    name.chars().flat_map(char::to_lowercase).for_each(|character| character.hash(&mut hasher));
+    comparable_name(name).hash(&mut hasher);
     Some(hasher.finish())
 }
 

@@ -1,21 +1,30 @@
-//! Resolves what the user names to the bytes of a skill: a file, a folder, an installed skill or standard input.
+//! Resolves what the user names to the bytes of a skill: a file, a folder, an installed skill, standard input, or anything
+//! that can be fetched.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
+use clap::Args;
+use prowess_core::{Problem, ProblemKind};
 pub(crate) use prowess_engine::SPELLINGS;
 use prowess_format::document::{Form, MAX_FILE_BYTES};
+use prowess_library::{
+    Fetched, FetchedSkill, Found, Located, SkillChoice, SkillFile, path_problem,
+};
 pub(crate) use prowess_library::{
     MANIFESTS, MOST_BYTES, TOOL_PACK, TOOL_PACK_ENDING, directory_name, is_main_name, main_file,
     read, shown,
 };
-use prowess_library::{SkillFile, path_problem};
 
 use crate::error::Error;
+use crate::packages::manager;
+use crate::packages::sources::SourceSession;
 use crate::render::problem_text;
 use crate::session;
 use crate::terminal::printer::Printer;
+use crate::terminal::signals::{self, Repaired};
 
 /// The most bytes of a list of paths: enough for millions.
 const MOST_LIST_BYTES: u64 = 256 << 20;
@@ -34,7 +43,27 @@ pub(crate) fn load(reference: &Path, printer: &mut Printer) -> Result<Loaded, Er
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tools {
     MayBeNamed,
+    /// A tool, or a script by its path in the skill.
+    OrScripts,
     NotNamed,
+}
+
+/// How a skill that has to be fetched is read.
+#[derive(Args, Clone)]
+pub(crate) struct ReferenceOptions {
+    /// The skill to read from a source with several
+    #[arg(long = "skill", value_name = "NAME")]
+    pub(crate) skill: Option<String>,
+    /// Don't use the network
+    #[arg(long)]
+    pub(crate) offline: bool,
+}
+
+impl ReferenceOptions {
+    /// The skill that was chosen, or what is meant without one.
+    pub(crate) fn choice(&self, otherwise: SkillChoice) -> SkillChoice {
+        self.skill.clone().map_or(otherwise, SkillChoice::Named)
+    }
 }
 
 /// Finds a skill and, if allowed, the name of a tool. If the reference is ambiguous, a note says so.
@@ -47,14 +76,136 @@ pub(crate) fn locate(
         return load_stdin().map(|loaded| (loaded, None));
     }
     let library = session::library()?;
-    let located = library.locate(reference)?;
+    let located = match tools {
+        Tools::OrScripts => library.locate_with_scripts(reference)?,
+        Tools::MayBeNamed | Tools::NotNamed => library.locate(reference)?,
+    };
+    here(reference, located, tools, printer)
+}
+
+/// Finds a skill like [`locate`], and fetches one that is not on this machine. Nothing is installed.
+pub(crate) fn read_reference(
+    reference: &Path,
+    tools: Tools,
+    options: &ReferenceOptions,
+    printer: &mut Printer,
+) -> Result<(Loaded, Option<String>), Error> {
+    if reference == Path::new("-") {
+        return load_stdin().map(|loaded| (loaded, None));
+    }
+    let problem = match find_as(reference, tools, options)? {
+        Found::Here(located) => return here(reference, *located, tools, printer),
+        Found::Elsewhere { here } => here,
+    };
+    let choice = options.choice(SkillChoice::OnlyOne);
+    let reference = if reference.exists() { as_path(reference) } else { reference.to_owned() };
+    let fetched = fetch(&reference, &choice, problem, options, printer)?;
+    let skill = fetched.skills.first().ok_or_else(|| Error::not_found("there is no skill"))?;
+    announce(skill, printer);
+    Ok((skill.file()?, None))
+}
+
+/// A path that can't be taken for a name.
+pub(crate) fn as_path(word: &Path) -> PathBuf {
+    let text = word.to_string_lossy();
+    if text.starts_with(['/', '.', '~']) { word.to_owned() } else { Path::new(".").join(word) }
+}
+
+/// Finds out whether a reference means something on this machine.
+pub(crate) fn find(reference: &Path, options: &ReferenceOptions) -> Result<Found, Error> {
+    find_as(reference, Tools::NotNamed, options)
+}
+
+fn find_as(reference: &Path, tools: Tools, options: &ReferenceOptions) -> Result<Found, Error> {
+    let library = session::library()?;
+    let found = match tools {
+        Tools::OrScripts => library.find_with_scripts(reference),
+        Tools::MayBeNamed | Tools::NotNamed => library.find(reference),
+    };
+    match (found, &options.skill) {
+        (Ok(Found::Here(located)), Some(_)) => {
+            let message = format!("`{}` is one skill, so none can be chosen", located.file.shown);
+            Err(Error::usage(message).hint("run it without `--skill`"))
+        }
+        // A folder of skills, of which the user has chosen one.
+        (Err(problem), Some(_)) if reference.is_dir() && problem.kind == ProblemKind::NotFound => {
+            Ok(Found::Elsewhere { here: Some(problem) })
+        }
+        (found, _) => Ok(found?),
+    }
+}
+
+/// Fetches skills to be read. Files that were fetched are removed when the result is dropped, or by a signal.
+pub(crate) fn fetch(
+    reference: &Path,
+    choice: &SkillChoice,
+    here: Option<Problem>,
+    options: &ReferenceOptions,
+    printer: &mut Printer,
+) -> Result<Fetched, Error> {
+    static CLEANUPS: Mutex<Vec<Repaired>> = Mutex::new(Vec::new());
+    let text = reference.to_str().ok_or_else(|| {
+        Error::failed(format!("`{}` is not UTF-8", reference.display())).hint("rename the folder")
+    })?;
+    let library = session::library()?;
+    let sources = SourceSession::open(&manager()?, printer, options.offline)?;
+    let fetched = library.fetch(text, choice, &sources.as_sources(), here)?;
+    let folders: Vec<PathBuf> =
+        fetched.skills.iter().filter_map(|skill| skill.temporary().map(Path::to_owned)).collect();
+    let cleanup = signals::repaired_by(move || {
+        for folder in &folders {
+            let _ = fs::remove_dir_all(folder);
+        }
+    });
+    CLEANUPS.lock().unwrap_or_else(PoisonError::into_inner).push(cleanup);
+    for note in &fetched.notes {
+        printer.warning(note);
+    }
+    Ok(fetched)
+}
+
+/// Reports where a skill that is read comes from, and what is wrong with its signatures.
+pub(crate) fn announce(skill: &FetchedSkill, printer: &mut Printer) {
+    for note in &skill.notes {
+        printer.warning(note);
+    }
+    for refusal in &skill.held.attestation.refused {
+        printer.warning(&format!("`{}` can't be installed: {refusal}", skill.name));
+    }
+    if skill.temporary().is_some() {
+        printer.note(&format!("read from {}; nothing was installed", skill.pinned));
+    }
+}
+
+fn here(
+    reference: &Path,
+    located: Located,
+    tools: Tools,
+    printer: &mut Printer,
+) -> Result<(Loaded, Option<String>), Error> {
     if located.tool.is_some() && tools == Tools::NotNamed {
         return Err(path_problem("read", reference, &io::ErrorKind::NotFound.into()).into());
     }
-    if let Some(note) = problem_text::ambiguity(reference, &located, library.places()) {
+    note_others(reference, &located, printer)?;
+    Ok((located.file, located.tool))
+}
+
+/// Reports what else a reference could mean.
+pub(crate) fn note_others(
+    reference: &Path,
+    located: &Located,
+    printer: &mut Printer,
+) -> Result<(), Error> {
+    let library = session::library()?;
+    if let Some(note) = problem_text::ambiguity(reference, located, library.places()) {
         printer.note(&note);
     }
-    Ok((located.file, located.tool))
+    Ok(())
+}
+
+/// Whether a name is a spelling of SKILL.md in any case, or one of the other names that skills are found by.
+pub(crate) fn is_main_spelling(name: &str) -> bool {
+    is_main_name(name) || name.eq_ignore_ascii_case(SPELLINGS[0])
 }
 
 pub(crate) fn load_stdin() -> Result<Loaded, Error> {
@@ -75,6 +226,7 @@ pub(crate) fn load_stdin() -> Result<Loaded, Error> {
         form,
         bytes,
         directory: None,
+        temporary: None,
     })
 }
 

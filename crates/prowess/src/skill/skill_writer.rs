@@ -48,6 +48,16 @@ pub(crate) struct Staged {
     folder: TempDir,
     target: PathBuf,
     files: Vec<String>,
+    arrival: Arrival,
+}
+
+/// How a finished folder gets to a target that exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Arrival {
+    /// Its files go beside the others that are there.
+    Joins,
+    /// It takes the place of the whole folder.
+    Replaces,
 }
 
 /// The folder that a skill is written to: `output` itself if it has the skill's name, otherwise a folder of that name in it.
@@ -113,9 +123,50 @@ pub(crate) fn stage(
     overwrite: Overwrite,
 ) -> Result<Staged, Error> {
     refuse_collisions(target, files, overwrite)?;
+    stage_files(target, files, Arrival::Joins)
+}
+
+/// Writes all files into a temporary folder beside a target that will hold them and nothing else.
+///
+/// A folder that exists is only replaced if that is allowed and each of its files is replaced by one of the new ones: what
+/// comes from elsewhere is neither mixed in nor deleted.
+pub(crate) fn stage_alone(
+    target: &Path,
+    files: &[NewFile],
+    overwrite: Overwrite,
+) -> Result<Staged, Error> {
+    let shown = skill_ref::shown(target);
+    if target.is_symlink() {
+        return Err(Error::failed(format!("`{shown}` is a symbolic link"))
+            .hint("choose another folder, or remove the link"));
+    }
+    if target.is_file() {
+        return Err(is_a_file(target));
+    }
+    let is_empty = fs::read_dir(target).is_ok_and(|mut entries| entries.next().is_none());
+    if target.exists() && !is_empty {
+        if overwrite == Overwrite::Refused {
+            return Err(Error::failed(format!("`{shown}` already exists"))
+                .hint("choose another folder, or add `--force` to replace it"));
+        }
+        let there = prowess_library::migration::list_files(target);
+        let mut kept =
+            there.files.iter().filter(|path| !files.iter().any(|file| file.path == **path));
+        let other = kept.next().or(there.omitted.first().map(|omitted| &omitted.path));
+        if let Some(other) = other {
+            return Err(Error::failed(format!(
+                "`{shown}` holds files that are not from this skill, such as `{other}`"
+            ))
+            .hint("move the folder away, or choose another one"));
+        }
+    }
+    stage_files(target, files, Arrival::Replaces)
+}
+
+fn stage_files(target: &Path, files: &[NewFile], arrival: Arrival) -> Result<Staged, Error> {
     let parent = existing_ancestor(target)?;
     let folder = temporary(parent).map_err(|source| Error::io("write into", parent, &source))?;
-    let mut staged = Staged { folder, target: target.to_owned(), files: Vec::new() };
+    let mut staged = Staged { folder, target: target.to_owned(), files: Vec::new(), arrival };
     for file in files {
         staged.write(file)?;
     }
@@ -168,10 +219,12 @@ impl Staged {
 
     /// Moves the files to the target, and returns their paths.
     pub(crate) fn commit(self) -> Result<Vec<PathBuf>, Error> {
-        let Self { folder, target, files } = self;
+        let Self { folder, target, files, arrival } = self;
         let failed = |source: std::io::Error| Error::io("write", &target, &source);
         fs::create_dir_all(folder_of(&target)).map_err(failed)?;
-        if target.exists() {
+        if target.exists() && arrival == Arrival::Replaces {
+            replace_folder(folder, &target).map_err(failed)?;
+        } else if target.exists() {
             for file in &files {
                 let to = target.join(file);
                 fs::create_dir_all(folder_of(&to)).map_err(failed)?;
@@ -185,6 +238,20 @@ impl Staged {
         }
         Ok(files.iter().map(|file| target.join(file)).collect())
     }
+}
+
+/// Puts a folder in the place of another. The old one is there until the new one is, and again if that fails.
+fn replace_folder(folder: TempDir, target: &Path) -> std::io::Result<()> {
+    let aside = temporary(folder_of(target))?;
+    let old = aside.path().join("replaced");
+    fs::rename(target, &old)?;
+    if let Err(error) = fs::rename(folder.path(), target) {
+        fs::rename(&old, target)?;
+        return Err(error);
+    }
+    // It was renamed, so there is nothing to clean up. The old folder is deleted with `aside`.
+    let _ = folder.keep();
+    Ok(())
 }
 
 /// Refuses to replace existing files, unless it is allowed.

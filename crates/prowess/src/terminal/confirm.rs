@@ -13,6 +13,24 @@ pub(crate) fn can_ask(printer: &Printer) -> bool {
 
 /// Asks a question; only a clear yes is one. Returns `None` without a terminal.
 pub(crate) fn confirm(question: &str, printer: &mut Printer) -> Option<bool> {
+    let answer = ask_line(question, printer)?.to_lowercase();
+    Some(matches!(answer.as_str(), "y" | "yes"))
+}
+
+/// Asks a question with several answers, each with a letter and a word. Returns `None` without a terminal, and
+/// `Some(None)` if the answer is none of them.
+pub(crate) fn choose(
+    question: &str,
+    answers: &[(&str, &str)],
+    printer: &mut Printer,
+) -> Option<Option<usize>> {
+    let answer = ask_line(question, printer)?.to_lowercase();
+    Some(answers.iter().position(|(letter, word)| answer == *letter || answer == *word))
+}
+
+/// Asks a question and returns the answer without blanks around it; empty if nothing can be read. Returns `None` without
+/// a terminal.
+pub(crate) fn ask_line(question: &str, printer: &mut Printer) -> Option<String> {
     if !can_ask(printer) {
         return None;
     }
@@ -21,6 +39,5 @@ pub(crate) fn confirm(question: &str, printer: &mut Printer) -> Option<bool> {
     printer.piece(Channel::Err, wrap(question, 2, width).as_bytes());
     let mut line = String::new();
     let read = io::stdin().lock().read_line(&mut line);
-    let is_yes = matches!(line.trim().to_lowercase().as_str(), "y" | "yes");
-    Some(read.is_ok() && is_yes)
+    Some(if read.is_ok() { line.trim().to_owned() } else { String::new() })
 }

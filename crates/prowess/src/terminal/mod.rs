@@ -5,5 +5,6 @@ pub(crate) mod confirm;
 pub(crate) mod passphrase;
 pub(crate) mod printer;
 pub(crate) mod progress;
+pub(crate) mod selection;
 pub(crate) mod signals;
 pub(crate) mod wrap;

@@ -16,7 +16,7 @@ pub(crate) fn ask(question: &str, printer: &mut Printer) -> Result<String, Error
         return Ok(secret);
     }
     if !io::stdin().is_terminal() || !printer.is_terminal(Channel::Err) {
-        return Err(Error::usage("a passphrase is needed, but this is not a terminal")
+        return Err(Error::refused("a passphrase is needed, but this is not a terminal")
             .hint(format!("set the variable {VARIABLE}, or run it in a terminal")));
     }
     hidden(question, printer)

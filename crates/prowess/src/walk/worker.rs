@@ -6,8 +6,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use prowess_core::Problem;
 use prowess_files::atomic::folder_of;
+use prowess_format::diagnostic::Rule;
 use prowess_format::form_of;
+use prowess_library::{CHECK_SETTINGS, CheckSettings};
 
 use super::folder::{Folder, Kind, Scratch};
 use super::ignored::{self, Ignored};
@@ -27,9 +30,20 @@ pub(super) enum Task {
         parent: Arc<Folder>,
         /// The path.
         path: PathBuf,
-        /// The rules of .gitignore files.
-        ignored: Option<Arc<Ignored>>,
+        /// What holds for the files in it.
+        rules: FolderRules,
     },
+}
+
+/// What holds for the files of a folder.
+#[derive(Clone, Default)]
+pub(super) struct FolderRules {
+    /// The rules of .gitignore files.
+    ignored: Option<Arc<Ignored>>,
+    /// Whether .gitignore excludes the folder, so that only tracked files in it count.
+    only_tracked: bool,
+    /// The project's settings.
+    settings: Option<Arc<CheckSettings>>,
 }
 
 pub(super) struct Worker<'w> {
@@ -60,8 +74,8 @@ impl<'w> Worker<'w> {
         while let Some(task) = self.tasks.pop().or_else(|| self.job.queue.take()) {
             match task {
                 Task::Root(root) => self.root(root),
-                Task::Folder { parent, path, ignored } => match parent.child(&path) {
-                    Ok(folder) => self.folder(folder, &path, ignored),
+                Task::Folder { parent, path, rules } => match parent.child(&path) {
+                    Ok(folder) => self.folder(folder, &path, rules),
                     Err(error) => self.fail(&path, &error),
                 },
             }
@@ -72,16 +86,42 @@ impl<'w> Worker<'w> {
     fn root(&mut self, Root { path, is_folder }: Root) {
         if is_folder == Some(true) {
             match Folder::open(&path) {
-                Ok(folder) => self.folder(folder, &path, Ignored::around(&path)),
+                Ok(folder) => {
+                    let settings = self.settings(CheckSettings::around(&path));
+                    let ignored = Ignored::around(&path);
+                    let rules = FolderRules { ignored, only_tracked: false, settings };
+                    self.folder(folder, &path, rules);
+                }
                 Err(error) => self.fail(&path, &error),
             }
             return;
         }
-        self.check_file(path, None);
+        let settings = self.settings(CheckSettings::around(folder_of(&path)));
+        self.check_file(path, None, settings.as_deref());
     }
 
-    fn folder(&mut self, folder: Folder, path: &Path, ignored: Option<Arc<Ignored>>) {
+    /// The settings that were read; a mistake in them is a failure of the check.
+    fn settings(
+        &mut self,
+        read: Result<Option<CheckSettings>, Problem>,
+    ) -> Option<Arc<CheckSettings>> {
+        match read {
+            Ok(settings) => settings.map(Arc::new),
+            Err(problem) => {
+                let error = Error::from(problem);
+                let known = self.share.failures.iter().any(|known| known.message == error.message);
+                if !known {
+                    self.share.failures.push(error);
+                }
+                None
+            }
+        }
+    }
+
+    fn folder(&mut self, folder: Folder, path: &Path, mut rules: FolderRules) {
         let mut has_rules = false;
+        let mut has_settings = false;
+        let mut near: Vec<(PathBuf, Kind)> = Vec::new();
         let mut other_spellings = 0;
         let all_spellings = self.job.options.all_spellings;
         let (files, folders) = (&mut self.files, &mut self.folders);
@@ -91,9 +131,11 @@ impl<'w> Worker<'w> {
             }
             Kind::Folder => {}
             Kind::File if name == ignored::FILE => has_rules = true,
+            Kind::File if name == CHECK_SETTINGS => has_settings = true,
             Kind::File | Kind::Other => match interest(name) {
                 Interest::Wanted => files.push((path.join(name), kind)),
                 Interest::OtherSpelling if all_spellings => files.push((path.join(name), kind)),
+                Interest::OtherCase => near.push((path.join(name), kind)),
                 Interest::OtherSpelling => other_spellings += 1,
                 Interest::None => {}
             },
@@ -102,16 +144,36 @@ impl<'w> Worker<'w> {
         if let Err(error) = listed {
             self.fail(path, &error);
         }
-        let ignored = if has_rules { Some(Ignored::inside(ignored, path)) } else { ignored };
-        if let Some(rules) = &ignored {
-            self.files.retain(|(path, _)| !rules.covers(path, false));
-            self.folders.retain(|path| !rules.covers(path, true));
+        // A folder that has no SKILL.md has a skill if the name differs in case only: no client finds it, and no author knows.
+        let is_main = |(path, _): &(PathBuf, Kind)| path.ends_with(skill_ref::SPELLINGS[0]);
+        if all_spellings || !self.files.iter().any(is_main) {
+            self.files.append(&mut near);
+        }
+        if has_rules {
+            rules.ignored = Some(Ignored::inside(rules.ignored, path));
+        }
+        if has_settings {
+            rules.settings = self.settings(CheckSettings::read(path).map(Some));
+        }
+        let job = self.job;
+        if let Some(ignored) = &rules.ignored {
+            let counts = |path: &Path, is_folder: bool| {
+                let is_ignored = rules.only_tracked || ignored.covers(path, is_folder);
+                !is_ignored || job.is_tracked(path, is_folder)
+            };
+            self.files.retain(|(path, _)| counts(path, false));
+            self.folders.retain(|path| counts(path, true));
         }
         let mut files = std::mem::take(&mut self.files);
         for (path, kind) in files.drain(..) {
             // Only links and the like cost another system call, and they are rare. Reading a pipe could block forever.
-            if kind == Kind::File || fs::metadata(&path).is_ok_and(|data| data.is_file()) {
-                self.check_file(path, Some(&folder));
+            // A link without a target is a finding.
+            let is_file = match kind {
+                Kind::File => true,
+                _ => fs::metadata(&path).map_or_else(|_| path.is_symlink(), |data| data.is_file()),
+            };
+            if is_file {
+                self.check_file(path, Some(&folder), rules.settings.as_deref());
             }
         }
         self.files = files;
@@ -119,15 +181,21 @@ impl<'w> Worker<'w> {
             return;
         }
         let parent = Arc::new(folder);
-        self.tasks.extend(self.folders.drain(..).map(|path| Task::Folder {
-            parent: Arc::clone(&parent),
-            path,
-            ignored: ignored.clone(),
+        self.tasks.extend(self.folders.drain(..).map(|path| {
+            let mut rules = rules.clone();
+            rules.only_tracked |=
+                rules.ignored.as_ref().is_some_and(|ignored| ignored.covers(&path, true));
+            Task::Folder { parent: Arc::clone(&parent), path, rules }
         }));
     }
 
     /// Checks one file; `folder` is its folder, if that is open.
-    fn check_file(&mut self, path: PathBuf, folder: Option<&Folder>) {
+    fn check_file(
+        &mut self,
+        path: PathBuf,
+        folder: Option<&Folder>,
+        settings: Option<&CheckSettings>,
+    ) {
         if let Some(visited) = &self.job.visited
             && let Ok(mut visited) = visited.lock()
             && !visited.insert(skill_ref::shown(&path))
@@ -144,6 +212,13 @@ impl<'w> Worker<'w> {
                 self.root(Root { path, is_folder: Some(true) });
                 return;
             }
+            Err(_) if path.is_symlink() && fs::metadata(&path).is_err() => {
+                self.share.files += 1;
+                let disabled = settings.map(|all| all.disabled_for(&path)).unwrap_or_default();
+                let examined = check_report::examine_dangling(&path, &disabled, self.job.check);
+                self.share.take(examined, path, &disabled);
+                return;
+            }
             Err(error) => {
                 self.share.failures.push(Error::io("read", &path, &error));
                 return;
@@ -151,24 +226,27 @@ impl<'w> Worker<'w> {
         };
         self.share.files += 1;
         self.job.progress.step();
+        let disabled = settings.map(|all| all.disabled_for(&path)).unwrap_or_default();
         // It may turn out to be the only file, which is reported even if it has no findings.
         let first = self.share.files == 1;
         let check =
             &CheckOptions { clean_files: first || self.job.check.clean_files, ..*self.job.check };
-        let mut examined = examine(&path, bytes, check, None);
-        if self.job.options.fix && examined.errors + examined.warnings > 0 {
-            match fixes::fix(&source(&path, bytes), check.dialect) {
+        let mut examined = examine(&path, bytes, check, &disabled, None);
+        if let Some(least) = self.job.options.fix
+            && examined.errors + examined.warnings > 0
+        {
+            match fixes::fix(&source(&path, bytes, &disabled), check.dialect, least) {
                 Ok(None) => {}
                 Ok(Some(fixed)) => {
                     self.share.fixed.0 += fixed.problems;
                     self.share.fixed.1 += 1;
                     let text = fixed.text.as_bytes();
-                    examined = examine(&path, text, check, None);
+                    examined = examine(&path, text, check, &disabled, None);
                 }
                 Err(error) => self.share.failures.push(error),
             }
         }
-        self.share.take(examined, path);
+        self.share.take(examined, path, &disabled);
     }
 
     /// Records a folder that could not be read; one that was deleted meanwhile is ignored.
@@ -190,6 +268,8 @@ impl Drop for Worker<'_> {
 /// Whether a walk checks a file, by its name.
 enum Interest {
     Wanted,
+    /// SKILL.md in another case.
+    OtherCase,
     OtherSpelling,
     None,
 }
@@ -202,6 +282,8 @@ fn interest(name: &OsStr) -> Interest {
         || name.ends_with(skill_ref::TOOL_PACK_ENDING);
     if wanted {
         Interest::Wanted
+    } else if name.eq_ignore_ascii_case(skill_ref::SPELLINGS[0]) {
+        Interest::OtherCase
     } else if skill_ref::SPELLINGS.contains(&name) {
         Interest::OtherSpelling
     } else {
@@ -214,19 +296,21 @@ pub(super) fn examine(
     path: &Path,
     bytes: &[u8],
     check: &CheckOptions<'_>,
+    disabled: &[&'static Rule],
     rival: Option<&str>,
 ) -> Examined {
-    check_report::examine(&source(path, bytes), check, rival)
+    check_report::examine(&source(path, bytes, disabled), check, rival)
 }
 
-fn source<'s>(path: &'s Path, bytes: &'s [u8]) -> Source<'s> {
+fn source<'s>(path: &'s Path, bytes: &'s [u8], disabled: &'s [&'static Rule]) -> Source<'s> {
     let file_name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-    let main = skill_ref::is_main_name(file_name);
+    let main = skill_ref::is_main_spelling(file_name);
     Source {
         path,
         form: form_of(file_name),
         bytes,
         directory: main.then(|| folder_of(path)),
         directory_name: None,
+        disabled,
     }
 }

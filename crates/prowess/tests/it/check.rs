@@ -144,7 +144,7 @@ fn two_skills_of_one_folder_need_two_names() {
         .file("one/SKILL.md", skill("review"))
         .file("two/SKILL.md", skill("Review"))
         .file("elsewhere/three/SKILL.md", skill("review"));
-    assert_snapshot!(scene.run("check . --dialect skillrt --format concise"));
+    assert_snapshot!(scene.run("check . --dialect agent-flow --format concise"));
 }
 
 #[test]

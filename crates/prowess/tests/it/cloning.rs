@@ -144,7 +144,9 @@ fn the_author_is_not_asked_again() {
     assert_snapshot!(steady(&scene.run("install --project")), @"
     exit 0
     --- stderr
+    using the project's skills in `[SCENE]/work/.prowess`
     installed greet 1.0.0
+    note: no agent sees `greet` yet; to place it: `prowess install --project --agent claude-code,codex,cursor`
     ");
 }
 
@@ -164,6 +166,7 @@ fn a_store_that_is_a_link_is_not_followed() {
     assert_snapshot!(scene.run(&format!("install ./skills/notes --project {YES}")), @"
     exit 1
     --- stderr
+    using the project's skills in `[SCENE]/work/.prowess`
     error: the project's store `[SCENE]/work/.prowess` is a symbolic link to `../mine`, which is not followed; replace the link with a folder
     ");
     assert!(!has(&scene, "mine/staging"));
@@ -177,9 +180,11 @@ fn a_folder_that_the_lock_file_does_not_list_is_not_replaced() {
     assert_snapshot!(scene.run(&format!("install ./skills/notes --project {YES}")), @"
     exit 4
     --- stderr
+    using the project's skills in `[SCENE]/work/.prowess`
     notes 1.0.0, experimental
       from   [SCENE]/work/skills/notes
       files  1 (83 bytes)
+      agent  follows its text with the agent's own rights
       ! its place is taken by `[SCENE]/work/.prowess/skills/notes`, which contains `diary.txt`, and the lock file does not list it
     error: `notes` was not installed: its place is taken by `[SCENE]/work/.prowess/skills/notes`, which contains `diary.txt`, and the lock file does not list it
     hint: move `[SCENE]/work/.prowess/skills/notes` somewhere else, or delete it if you do not need it, then install again
@@ -227,7 +232,7 @@ fn an_installed_skill_is_not_replaced_by_what_a_clone_brings() {
     assert!(said.contains("downloaded") && !said.contains("file of yours"), "{said}");
     let said = clone.run("policy ./.prowess/skills/parrot/say");
     assert!(said.contains("downloaded") && !said.contains("file of yours"), "{said}");
-    let said = clone.run(&format!("install ../sources/parrot {YES}"));
+    let said = clone.run(&format!("install ../sources/parrot --user {YES}"));
     assert!(said.starts_with("exit 0"), "{said}");
     let clone = clone.file("work/parrot/SKILL.md", parrot("folder"));
     let clone = clone.file("work/parrot/say/SKILL.md", parrot("below"));

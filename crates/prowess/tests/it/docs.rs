@@ -34,12 +34,39 @@ fn the_reference_is_the_same_every_time() {
 fn shells_get_their_completions() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = scene().stdout(&format!("completions {shell}"));
-        assert!(script.contains("prowess") && script.contains("check"), "{shell}");
-        assert!(
-            !script.contains("help__subcmd") && !script.contains("help generate-docs"),
-            "{shell}"
-        );
+        assert!(script.contains("prowess") && script.contains("PROWESS_COMPLETE"), "{shell}");
     }
+}
+
+/// What a shell offers for the last of these words.
+fn completed(scene: &prowess_testkit::Scene, words: &[&str]) -> Vec<String> {
+    let words = [&["--", "prowess"], words].concat();
+    let output = scene
+        .command(&words)
+        .env("PROWESS_COMPLETE", "bash")
+        .env("_CLAP_IFS", "\n")
+        .env("_CLAP_COMPLETE_INDEX", (words.len() - 2).to_string())
+        .output()
+        .expect("it starts");
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    text.lines().map(|line| line.trim().to_owned()).collect()
+}
+
+#[test]
+fn names_of_skills_agents_and_clients_are_completed() {
+    let scene = crate::machine().file("work/greet/SKILL.md", crate::skill("greet"));
+    assert!(scene.run("install ./greet --allow-experimental").starts_with("exit 0"));
+    let verbs = completed(&scene, &["c"]);
+    assert!(
+        verbs.contains(&"check".to_owned()) && verbs.contains(&"convert".to_owned()),
+        "{verbs:?}"
+    );
+    assert!(completed(&scene, &["gen"]).is_empty(), "hidden verbs are not offered");
+    for verb in ["update", "remove", "info", "which", "verify", "outdated"] {
+        assert_eq!(completed(&scene, &[verb, "gr"]), ["greet"], "{verb}");
+    }
+    assert_eq!(completed(&scene, &["install", "--agent", "codex,claude"]), ["codex,claude-code"]);
+    assert_eq!(completed(&scene, &["check", "--for", "gem"]), ["gemini"]);
 }
 
 #[test]

@@ -19,10 +19,12 @@ fn what_nobody_vouches_for_is_refused_and_nothing_is_written() {
     assert_snapshot!(scene.run("install ./greet"), @"
     exit 4
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     greet 1.0.0, experimental
       from   [SCENE]/greet
       files  1 (118 bytes)
       may    shell:execute:git
+      agent  follows its text with the agent's own rights
       ? it wants `shell:execute:git`
       ! nobody that you trust has signed it: it is experimental
     error: `greet` was not installed: nobody that you trust has signed it: it is experimental
@@ -37,10 +39,12 @@ fn what_nobody_vouches_for_is_refused_and_nothing_is_written() {
     assert_snapshot!(scene.run("install ./greet --allow-experimental --yes"), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     greet 1.0.0, experimental
       from   [SCENE]/greet
       files  1 (118 bytes)
       may    shell:execute:git
+      agent  follows its text with the agent's own rights
       ? it wants `shell:execute:git`
     installed greet 1.0.0
     ");
@@ -82,6 +86,8 @@ fn the_lock_says_what_is_installed() {
         }
       }
     }
+    --- stderr
+    using your own skills in `~/.local/share/prowess`
     "#);
 }
 
@@ -126,9 +132,11 @@ fn skills_come_from_folders_and_archives() {
     assert_snapshot!(check_installs(&scene, "./greet"), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     greet 1.0.0, experimental
       from   [SCENE]/greet
       files  1 (83 bytes)
+      agent  follows its text with the agent's own rights
     installed greet 1.0.0
     ");
     let scene = home().file("greet/SKILL.md", manifest("greet", "1.0.0", ""));
@@ -136,9 +144,11 @@ fn skills_come_from_folders_and_archives() {
     assert_snapshot!(check_installs(&scene, "packed.tar.gz"), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     greet 1.0.0, experimental
       from   [SCENE]/packed.tar.gz
       files  1 (83 bytes)
+      agent  follows its text with the agent's own rights
     installed greet 1.0.0
     ");
 }
@@ -151,6 +161,7 @@ fn skills_come_from_repositories() {
     assert_snapshot!(several, @"
     exit 2
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: `file://[SCENE]/repository` holds 2 skills: `greet`, `part`
     hint: choose it with `--skill NAME`
     hint: install all of them with `--all`
@@ -158,9 +169,11 @@ fn skills_come_from_repositories() {
     assert_snapshot!(check_installs(&scene, &format!("{url} --skill greet")), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     greet 1.0.0, experimental
       from   file://[SCENE]/repository#[HEX]:skills/greet
       files  1 (83 bytes)
+      agent  follows its text with the agent's own rights
     installed greet 1.0.0
     ");
     assert!(!scene.path().join(STORE).join("skills/part").exists());
@@ -169,6 +182,7 @@ fn skills_come_from_repositories() {
     assert_snapshot!(scene.run(&format!("install {url} --skill nobody")), @"
     exit 3
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: `file://[SCENE]/repository` holds no skill `nobody`, only: `greet`, `part`
     ");
 }
@@ -182,9 +196,11 @@ fn skills_come_from_domains() {
     assert_snapshot!(check_installs(&scene, domain.url()), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     greet 1.0.0, experimental
       from   http://[HOST]/.well-known/skills/default/skill.md
       files  1 (83 bytes)
+      agent  follows its text with the agent's own rights
     installed greet 1.0.0
     ");
 }
@@ -198,9 +214,11 @@ fn skills_come_from_registries_by_name_range_and_namespace() {
     assert_snapshot!(check_installs(&home_with(&registry), "greet@^1"), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     greet 1.0.0, experimental
       from   http://[HOST] (acme)
       files  1 (83 bytes)
+      agent  follows its text with the agent's own rights
     installed greet 1.0.0
     ");
     // SRT-8-2.
@@ -208,9 +226,11 @@ fn skills_come_from_registries_by_name_range_and_namespace() {
     assert_snapshot!(check_installs(&scene, "acme/greet@1.0.0"), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     greet 1.0.0, experimental
       from   http://[HOST] (acme)
       files  1 (83 bytes)
+      agent  follows its text with the agent's own rights
     installed greet 1.0.0
     ");
     let said = scene.run("install greet@>=2 --allow-experimental");
@@ -218,6 +238,7 @@ fn skills_come_from_registries_by_name_range_and_namespace() {
     assert_snapshot!(steady(&scene.run("install greet@^7")), @"
     exit 1
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: no version of `acme/greet` matches `^7`
       the command line requires `acme/greet ^7`
       `acme/greet` exists as 0.9.0, 1.0.0 and 2.0.0
@@ -226,6 +247,7 @@ fn skills_come_from_registries_by_name_range_and_namespace() {
     assert_snapshot!(steady(&scene.run("install nobody")), @"
     exit 3
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: http://[HOST] has no skill `nobody`
     hint: check the spelling; a private skill needs a token
     ");
@@ -259,6 +281,7 @@ fn a_skill_for_newer_programs_is_refused() {
     assert_snapshot!(scene.run("install ./greet --allow-experimental"), @"
     exit 1
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: `greet` can't be installed: it asks for a client of version 99.0.0, and this one does what 1.0.0 does
     hint: install a newer version of this program, or an older one of the skill
     ");
@@ -271,10 +294,12 @@ fn looking_writes_nothing() {
     assert_snapshot!(scene.run("install ./greet --allow-experimental --dry-run"), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     greet 1.0.0, experimental
       from   [SCENE]/greet
       files  1 (118 bytes)
       may    shell:execute:git
+      agent  follows its text with the agent's own rights
       ? it wants `shell:execute:git`
     note: nothing was written
     ");
@@ -282,38 +307,43 @@ fn looking_writes_nothing() {
     assert_snapshot!(
         steady(&scene.run("install ./greet --allow-experimental --dry-run --format json")),
         @r#"
-    exit 0
-    --- stdout
-    {
-      "installed": false,
-      "skills": [
+        exit 0
+        --- stdout
         {
-          "name": "greet",
-          "version": "1.0.0",
-          "replaces": null,
-          "security_tier": "experimental",
-          "source": "[SCENE]/greet",
-          "integrity": "[DIGEST]",
-          "signers": [],
-          "permissions": [
-            "shell:execute:git"
+          "installed": false,
+          "scope": "user",
+          "scope_reason": "no_project_lock",
+          "store": "[SCENE]/home/.local/share/prowess",
+          "skills": [
+            {
+              "name": "greet",
+              "version": "1.0.0",
+              "replaces": null,
+              "security_tier": "experimental",
+              "source": "[SCENE]/greet",
+              "integrity": "[DIGEST]",
+              "signers": [],
+              "permissions": [
+                "shell:execute:git"
+              ],
+              "capabilities": [],
+              "difference": null,
+              "python_packages": [],
+              "questions": [
+                "it wants `shell:execute:git`"
+              ],
+              "refusals": []
+            }
           ],
-          "python_packages": [],
-          "questions": [
-            "it wants `shell:execute:git`"
-          ],
-          "refusals": []
+          "unchanged": [],
+          "left_out": [],
+          "newer": [],
+          "placed": [],
+          "destinations": [],
+          "failures": [],
+          "warnings": []
         }
-      ],
-      "unchanged": [],
-      "left_out": [],
-      "newer": [],
-      "placed": [],
-      "destinations": [],
-      "failures": [],
-      "warnings": []
-    }
-    "#
+        "#
     );
     assert!(installed(&scene).is_empty());
 }
@@ -321,13 +351,15 @@ fn looking_writes_nothing() {
 #[test]
 fn without_a_terminal_questions_need_a_yes_beforehand() {
     let scene = home().file("greet/SKILL.md", manifest("greet", "1.0.0", DANGEROUS));
-    assert_snapshot!(scene.run("install ./greet --allow-experimental"), @r"
+    assert_snapshot!(scene.run("install ./greet --allow-experimental"), @"
     exit 4
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     greet 1.0.0, experimental
       from   [SCENE]/greet
       files  1 (118 bytes)
       may    shell:execute:git
+      agent  follows its text with the agent's own rights
       ? it wants `shell:execute:git`
     error: confirmation is needed, but this is not a terminal
     hint: read the questions with `--dry-run`, then agree with `--yes`
@@ -355,10 +387,12 @@ fn on_a_terminal_only_a_yes_installs() {
     assert_snapshot!(scene.run_on_terminal(&words, "y\n"), @"
     exit 0
     --- terminal
+    using your own skills in `~/.local/share/prowess`
     greet 1.0.0, experimental
       from   [SCENE]/greet
       files  1 (118 bytes)
       may    shell:execute:git
+      agent  follows its text with the agent's own rights
       ? it wants `shell:execute:git`
     Install it? [y]es / [N]o: installed greet 1.0.0
     ");
@@ -377,9 +411,13 @@ fn recipes_are_told_and_never_run() {
     assert_snapshot!(scene.run("install ./greet --allow-experimental --yes"), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     greet 1.0.0, experimental
       from   [SCENE]/greet
       files  1 (208 bytes)
+      agent  follows its text with the agent's own rights
+      ? install command: brew install gh (SKILL.md:8)
+      ? install command: npm install --global 'x; touch run' (SKILL.md:10)
     installed greet 1.0.0
     note: `greet` may need one of these, which you run yourself: `brew install gh`, `npm install --global 'x; touch run'`
     ");
@@ -392,18 +430,20 @@ fn the_lock_gives_the_same_bytes_or_nothing() {
     let scene = home()
         .file("greet/SKILL.md", manifest("greet", "1.0.0", ""))
         .file("greet/scripts/hello.sh", "echo hello\n");
-    assert!(scene.run("install ./greet --allow-experimental").starts_with("exit 0"));
+    assert!(scene.run("install ./greet --allow-experimental --yes").starts_with("exit 0"));
     let before = installed(&scene);
     std::fs::remove_dir_all(scene.path().join(STORE).join("skills/greet")).expect("it is there");
     assert_snapshot!(scene.run("install --frozen"), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     installed greet 1.0.0
     ");
     assert_eq!(installed(&scene), before);
     assert_snapshot!(scene.run("install --frozen"), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     already up to date
     ");
     let scene = scene.file("greet/scripts/hello.sh", "echo bye\n");
@@ -411,6 +451,7 @@ fn the_lock_gives_the_same_bytes_or_nothing() {
     assert_snapshot!(steady(&scene.run("install --frozen")), @"
     exit 4
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: `greet` is not what the lock file says: it has the digest [DIGEST], and [DIGEST] was installed
     hint: find out who changed it
     hint: `prowess update greet` installs the current version
@@ -423,12 +464,14 @@ fn without_a_lock_nothing_is_frozen() {
     assert_snapshot!(home().run("install --frozen"), @"
     exit 3
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: there is no lock file `[SCENE]/home/.local/share/prowess/skill-lock.json`
     hint: name what to install, such as `prowess install ./greet`
     ");
     assert_snapshot!(home().run("install --frozen --project"), @"
     exit 3
     --- stderr
+    using the project's skills in `[SCENE]/.prowess`
     error: there is no lock file `[SCENE]/.prowess/skill-lock.json`
     hint: name what to install, such as `prowess install ./greet`
     ");
@@ -446,6 +489,7 @@ fn a_lock_that_leads_elsewhere_is_refused() {
     assert_snapshot!(scene.run("install"), @"
     exit 1
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: the lock file `[SCENE]/home/.local/share/prowess/skill-lock.json` can't be used: `skills.../../../greet` has no name that can be installed: `../../../greet` is not a valid skill name, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `greet`?)
     hint: move that file away and install the skills again; their files stay until then
     hint: `prowess list` shows the installed skills
@@ -567,6 +611,7 @@ fn a_full_or_read_only_disk_changes_nothing() {
     greet 0
     error: cannot write below `[SCENE]/home/.local/share/prowess/staging`: No space left on device (os error 28); free some space and try again
     large 1
+    using your own skills in `~/.local/share/prowess`
     greet 1.0.0: as installed, experimental, not signed
     verify 0
     home/.local/share/prowess/skill-lock.json
@@ -576,13 +621,17 @@ fn a_full_or_read_only_disk_changes_nothing() {
     large 1
     error: cannot lock `[SCENE]/home/.local/share/prowess`: Read-only file system (os error 30); make it writable and try again
     remove 1
+    using your own skills in `~/.local/share/prowess`
     greet 1.0.0: as installed, experimental, not signed
     verify 0
+    looking everywhere; to install and update, this folder uses your own skills in `~/.local/share/prowess`
     greet  1.0.0  experimental  ok  ~/.local/share/prowess/skills/greet
     list 0
     info 0
+    using your own skills in `~/.local/share/prowess`
     greet 1.0.0: as installed, experimental, not signed
     lock 0
+    using your own skills in `~/.local/share/prowess`
     already up to date
     frozen 0
     home/.local/share/prowess/skill-lock.json
@@ -603,17 +652,21 @@ fn a_signed_skill_of_a_root_installs_without_a_question() {
     assert_snapshot!(steady(&scene.run("install ./greet")), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     greet 1.0.0, verified
       from   [SCENE]/greet
-      files  2 (577 bytes)
+      files  2 (616 bytes)
       signed ed25519 key [HEX]
       may    shell:execute:git
+      agent  follows its text with the agent's own rights
     installed greet 1.0.0
     ");
     assert_snapshot!(steady(&scene.run("verify")), @"
     exit 0
     --- stdout
     greet 1.0.0: as installed, verified, signed by [HEX], trusted as root
+    --- stderr
+    using your own skills in `~/.local/share/prowess`
     ");
 }
 

@@ -70,6 +70,7 @@ fn a_range_is_never_guessed_at() {
     assert_snapshot!(install(&scene, "./greet ./part --yes"), @"
     exit 1
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: `greet` needs `part`, which can't be understood: `newest` is not a version comparison
     hint: its author must write it differently
     ");
@@ -83,25 +84,30 @@ fn a_skill_without_a_version_shows_none() {
     assert_snapshot!(install(&scene, "./greet"), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     greet (no version), experimental
       from   [SCENE]/greet
       files  1 (68 bytes)
+      agent  follows its text with the agent's own rights
     installed greet
     ");
     let scene = scene.file("greet/SKILL.md", TEXT.replace("hello", "goodbye"));
     assert_snapshot!(scene.run("update greet"), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     greet (no version), with other files, experimental
       from   [SCENE]/greet
       files  1 (70 bytes)
-    installed greet with other files
+      change only wording: changed SKILL.md
+    installed greet with other files, only its wording changed
     ");
     std::fs::remove_file(scene.path().join(STORE).join("skills/greet/SKILL.md"))
         .expect("it is there");
     assert_snapshot!(scene.run("update greet"), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     greet (no version), installed again, experimental
       from   [SCENE]/greet
       files  1 (70 bytes)
@@ -111,15 +117,20 @@ fn a_skill_without_a_version_shows_none() {
     exit 0
     --- stdout
     greet: as installed, experimental, not signed
+    --- stderr
+    using your own skills in `~/.local/share/prowess`
     ");
     assert_snapshot!(scene.run("list"), @"
     exit 0
     --- stdout
     greet  -  experimental  ok  ~/.local/share/prowess/skills/greet
+    --- stderr
+    looking everywhere; to install and update, this folder uses your own skills in `~/.local/share/prowess`
     ");
     assert_snapshot!(scene.run("remove greet"), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     removed greet
     ");
 }
@@ -137,6 +148,7 @@ fn a_name_that_is_none_is_replaced_by_one_that_the_user_gives() {
     assert_snapshot!(install(&scene, "./skills/azure-cli"), @"
     exit 1
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: `Azure CLI` can't be installed: `Azure CLI` is not a valid skill name, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `azure-cli`?)
     hint: give it a name that can be installed: `--as azure-cli`
     ");
@@ -153,10 +165,12 @@ fn a_name_that_is_none_is_replaced_by_one_that_the_user_gives() {
     assert_snapshot!(scene.run_with(&words, ""), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     warning: `azure-cli`: it calls itself `Azure CLI`; agents that want a skill to be called like its folder may not load it
     azure-cli 1.0.0, which calls itself `Azure CLI`, experimental
       from   [SCENE]/skills/azure-cli
       files  1 (91 bytes)
+      agent  follows its text with the agent's own rights
     installed azure-cli 1.0.0
     ");
     assert_eq!(
@@ -169,11 +183,15 @@ fn a_name_that_is_none_is_replaced_by_one_that_the_user_gives() {
     exit 0
     --- stdout
     azure-cli  1.0.0  experimental  ok  ~/.local/share/prowess/skills/azure-cli
+    --- stderr
+    looking everywhere; to install and update, this folder uses your own skills in `~/.local/share/prowess`
     ");
     assert_snapshot!(scene.run("verify azure-cli"), @"
     exit 0
     --- stdout
     azure-cli 1.0.0: as installed, experimental, not signed
+    --- stderr
+    using your own skills in `~/.local/share/prowess`
     ");
     for verb in ["show azure-cli", "info azure-cli", "lock --check", "policy azure-cli"] {
         let said = scene.run(verb);
@@ -199,24 +217,28 @@ fn names_are_not_given_to_skills_that_have_one() {
     assert_snapshot!(install(&scene, "./skills/greet --as other"), @"
     exit 2
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: `greet` can't be installed: it is called `greet`, and another name can only be given to a skill whose own can't be installed
     hint: install it under its own name
     ");
     assert_snapshot!(install(&scene, "./skills/greet ./skills/azure-cli --as other"), @"
     exit 2
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: `--as` gives one skill a name, and several are named
     hint: install them one by one
     ");
-    assert_snapshot!(install(&scene, "some-name --as other"), @r"
+    assert_snapshot!(install(&scene, "some-name --as other"), @"
     exit 2
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: `some-name` is a name in a registry, so it can't be installed as `other`
     hint: run it without `--as`
     ");
     assert_snapshot!(install(&scene, "./skills/azure-cli --as Other_Name"), @"
     exit 2
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: `Other_Name` is not a valid skill name, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `other-name`?)
     ");
     assert!(installed(&scene).is_empty());
@@ -254,6 +276,7 @@ fn an_archive_without_a_name_says_what_to_do() {
     assert_snapshot!(install(&scene, "azure.tar.gz --as azure-cli"), @"
     exit 1
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: `[SCENE]/azure.tar.gz`: the skill can't be installed: `Azure CLI` is not a valid skill name, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `azure-cli`?)
     hint: unpack it, and install the folder under another name
     ");
@@ -278,6 +301,7 @@ fn all_that_can_not_be_had_is_named_at_once() {
     assert_snapshot!(install(&scene, "./all --all --yes"), @"
     exit 1
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     Azure CLI
       ! `Azure CLI` is not a valid skill name, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `azure-cli`?)
         hint: install it by itself
@@ -303,6 +327,7 @@ fn all_that_can_not_be_had_is_named_at_once() {
     assert_snapshot!(install(&scene, "./all --all --skip-broken"), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     warning: `Azure CLI` is left out: `Azure CLI` is not a valid skill name, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `azure-cli`?)
     warning: `hollow` is left out: its `SKILL.md` is empty
     warning: `path` is left out: `network:read:https://host.example/x` can't be granted: `https://host.example/x` is a URL: write the host alone, such as `api.example.com`
@@ -310,9 +335,11 @@ fn all_that_can_not_be_had_is_named_at_once() {
     first 1.0.0 (written `1.0`), experimental
       from   [SCENE]/all/first
       files  1 (81 bytes)
+      agent  follows its text with the agent's own rights
     second 1.0.0, experimental
       from   [SCENE]/all/second
       files  1 (85 bytes)
+      agent  follows its text with the agent's own rights
     installed first 1.0.0
     installed second 1.0.0
     ");
@@ -327,6 +354,7 @@ fn nothing_is_left_out_when_nothing_is_left() {
     assert_snapshot!(install(&scene, "./all --all --skip-broken"), @"
     exit 1
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     a
       ! its `SKILL.md` is empty
         hint: ask its author to fix it
@@ -345,13 +373,16 @@ fn several_refusals_are_one_error() {
     assert_snapshot!(scene.run("install ./all --all"), @"
     exit 4
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     a 1.0.0, experimental
       from   [SCENE]/all/a
       files  1 (75 bytes)
+      agent  follows its text with the agent's own rights
       ! nobody that you trust has signed it: it is experimental
     b 1.0.0, experimental
       from   [SCENE]/all/b
       files  1 (75 bytes)
+      agent  follows its text with the agent's own rights
       ! nobody that you trust has signed it: it is experimental
     error: nothing was installed
       `a`: nobody that you trust has signed it: it is experimental
@@ -374,22 +405,26 @@ fn errors(text: &str) -> String {
 fn errors_are_asked_about_once() {
     const TEXT: &str =
         "---\nname: greet\nmetadata:\n  version: 1.0.0\n---\n\n# Greet\n\nSay hello.\n";
-    assert_snapshot!(errors(TEXT), @r"
+    assert_snapshot!(errors(TEXT), @"
     exit 4
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     greet 1.0.0, experimental
       from   [SCENE]/greet
       files  1 (68 bytes)
+      agent  follows its text with the agent's own rights
       ? it has 1 error, so agents may not load it: `description` is missing (`prowess check [SCENE]/greet` shows all)
     error: confirmation is needed, but this is not a terminal
     hint: read the questions with `--dry-run`, then agree with `--yes`
     ");
-    assert_snapshot!(errors("# Greet\n\nSay hello.\n"), @r"
+    assert_snapshot!(errors("# Greet\n\nSay hello.\n"), @"
     exit 4
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     greet (no version), experimental
       from   [SCENE]/greet
       files  1 (20 bytes)
+      agent  follows its text with the agent's own rights
       ? it has no front matter, so agents may not load it
     error: confirmation is needed, but this is not a terminal
     hint: read the questions with `--dry-run`, then agree with `--yes`
@@ -413,12 +448,14 @@ fn what_holds_no_skill_is_refused() {
     assert_snapshot!(errors(""), @"
     exit 1
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: `greet` can't be installed: its `SKILL.md` is empty
     hint: ask its author to fix it
     ");
     assert_snapshot!(errors("---\n- a\n- list\n---\n\n# Greet\n"), @"
     exit 1
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: `greet` can't be installed: its `SKILL.md` can't be read: the front matter is a list, not a map
     hint: ask its author to fix it
     ");
@@ -426,6 +463,7 @@ fn what_holds_no_skill_is_refused() {
     assert_snapshot!(install(&scene, "./greet --yes"), @"
     exit 1
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: `greet` can't be installed: its `SKILL.md` can't be read: byte 0 is not UTF-8
     hint: ask its author to fix it
     ");
@@ -441,6 +479,7 @@ fn an_empty_file_is_listed_as_broken() {
     greet  -  -  broken  ~/.claude/skills/greet
       broken: SKILL.md:1: the file is empty
     --- stderr
+    looking everywhere; to install and update, this folder uses your own skills in `~/.local/share/prowess`
     hint: `prowess check FOLDER` shows everything that is wrong with a broken skill
     ");
 }
@@ -454,6 +493,7 @@ fn kinds_of_places_are_told_apart() {
     assert_snapshot!(install(&scene, "packed.tar.gz"), @"
     exit 4
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     greet 1.0.0, installed again, experimental
       from   [SCENE]/packed.tar.gz
       files  1 (83 bytes)
@@ -481,6 +521,7 @@ fn who_needs_a_skill_and_where_it_lies_is_told() {
     assert_snapshot!(install(&scene, "./deps --skill top"), @"
     exit 3
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: `top` needs `mid`, which is neither installed nor among the skills that were given, and there is no registry to look it up in
     hint: `./deps` contains it as well
     hint: choose it with `--skill mid`
@@ -488,6 +529,7 @@ fn who_needs_a_skill_and_where_it_lies_is_told() {
     assert_snapshot!(install(&scene, "./deps/top"), @"
     exit 3
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: `top` needs `mid`, which is neither installed nor among the skills that were given, and there is no registry to look it up in
     hint: install `mid` first, or together with it
     ");
@@ -500,23 +542,27 @@ fn what_looks_like_a_file_is_never_asked_for_in_the_network() {
     assert_snapshot!(install(&scene, "notes.txt"), @"
     exit 1
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: `[SCENE]/notes.txt`: this is neither an archive nor a `SKILL.md`, which begins with `---`
     ");
     assert_snapshot!(install(&scene, "missing.zip"), @"
     exit 3
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: `missing.zip` does not exist
     hint: check the spelling; a path is relative to the current folder, and a domain is written `https://missing.zip`
     ");
     assert_snapshot!(install(&scene, "SKILL.md"), @"
     exit 3
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: `SKILL.md` does not exist
     hint: check the spelling; a path is relative to the current folder, and a domain is written `https://SKILL.md`
     ");
     assert_snapshot!(install(&scene, "./pack"), @"
     exit 3
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: `[SCENE]/pack` holds the tool pack `greet.tool.json` and no `SKILL.md`
     hint: only skills with a `SKILL.md` are installed: convert the tool pack first
     ");
@@ -533,18 +579,21 @@ fn archives_of_other_kinds_are_called_by_their_names() {
     assert_snapshot!(install(&scene, "a.tar"), @"
     exit 1
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: `[SCENE]/a.tar`: this is a tar archive that is not compressed, and only `.tar.gz` and `.zip` are read
     hint: unpack it and install the folder, or ask for a `.tar.gz`
     ");
     assert_snapshot!(install(&scene, "a.tar.xz"), @"
     exit 1
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: `[SCENE]/a.tar.xz`: this is packed with xz, and only `.tar.gz` and `.zip` are read
     hint: unpack it and install the folder, or ask for a `.tar.gz`
     ");
     assert_snapshot!(install(&scene, "a.7z"), @"
     exit 1
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: `[SCENE]/a.7z`: this is a 7z archive, and only `.tar.gz` and `.zip` are read
     hint: unpack it and install the folder, or ask for a `.tar.gz`
     ");
@@ -557,10 +606,12 @@ fn packages_for_python_are_shown_before() {
     assert_snapshot!(install(&scene, "./greet --dry-run"), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     greet 1.0.0, experimental
       from   [SCENE]/greet
       files  1 (143 bytes)
       python requests>=2, numpy
+      agent  follows its text with the agent's own rights
     note: nothing was written
     ");
 }

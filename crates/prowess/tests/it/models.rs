@@ -63,7 +63,7 @@ fn what_is_configured_and_what_is_found() {
     );
     let rest = "model = \"ollama/llama3.2:3b\"\n\
         [providers.work]\nkind = \"anthropic\"\nbase_url = \"https://llm.example.com\"\n\
-        key_file = \"work.key\"\ntimeout = 5\n";
+        key_file = \"work.key\"\n";
     let scene = with(rest)
         .file("home/.config/prowess/work.key", KEY)
         .variable("OPENAI_API_KEY", KEY)

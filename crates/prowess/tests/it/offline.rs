@@ -93,6 +93,7 @@ fn an_older_index_is_refused() {
     assert_snapshot!(steady(&scene.run("update --all")), @"
     exit 4
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: `greet` was not updated: http://[HOST] answers with an older index of `acme/greet` than before: version 1.1.0 is gone
     hint: somebody may be hiding newer versions, or that one was taken back; ask whoever runs the registry. If it was set back on purpose, delete `registry-index` in the cache folder
     ");
@@ -101,6 +102,7 @@ fn an_older_index_is_refused() {
     assert_snapshot!(steady(&scene.run("install acme/greet")), @"
     exit 4
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: http://[HOST] answers with an older index of `acme/greet` than before: the index went backwards (1, last seen 2)
     hint: somebody may be hiding newer versions, or that one was taken back; ask whoever runs the registry. If it was set back on purpose, delete `registry-index` in the cache folder
     ");

@@ -177,5 +177,7 @@ fn a_reason_is_told_once_for_all() {
     wave   -  experimental  ok      ~/.local/share/prowess/skills/wave
     greet  -  -             placed  ~/.cursor/skills/greet, for cursor
     wave   -  -             placed  ~/.cursor/skills/wave, for cursor
+    --- stderr
+    looking everywhere; to install and update, this folder uses your own skills in `~/.local/share/prowess`
     ");
 }

@@ -28,11 +28,11 @@ fn what_would_go_can_be_seen_first() {
     let scene = scene();
     let before = installed(&scene);
     assert_snapshot!("remove_dry_run", scene.run("remove top --dry-run"));
-    assert_snapshot!("remove_dry_run_json", scene.stdout("remove top --dry-run --format json"));
+    assert_snapshot!("remove_dry_run_json", scene.run("remove top --dry-run --format json"));
     assert_snapshot!("remove_needed", scene.run("remove part"));
     assert_snapshot!("remove_needed_dry_run", scene.run("remove part --dry-run --yes"));
     assert_eq!(installed(&scene), before);
-    assert_snapshot!("remove_json", scene.stdout("remove top --format json"));
+    assert_snapshot!("remove_json", scene.run("remove top --format json"));
     let left: Vec<String> = installed(&scene).into_iter().map(|(path, _)| path).collect();
     assert_eq!(left, ["skill-lock.json", "skills/other/SKILL.md"]);
 }

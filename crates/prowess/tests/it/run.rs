@@ -306,9 +306,8 @@ fn a_map_of_permissions_is_enforced_like_a_list() {
 #[test]
 fn only_declared_programs_can_be_started() {
     // GAIA-3.2-4
-    let script =
-        "#!/bin/sh\ngit --version && seq 1 1\nls; /usr/bin/ls; id; cat /dev/null\necho end\n";
-    let scene = probe("permissions: [\"shell:execute:git,seq\"]\n", &[("try", &[], "./try.sh")])
+    let script = "#!/bin/sh\ngit --version && seq 1 1\nperl -v; /usr/bin/perl -v; curl -V; python3 -V\necho end\n";
+    let scene = probe("permissions: [\"shell:execute:git\"]\n", &[("try", &[], "./try.sh")])
         .script("skills/probe/try.sh", script);
     let result = envelope(&scene, "try", "{}");
     let output = result["output"].as_str().unwrap_or_default();

@@ -112,16 +112,16 @@ fn what_is_not_there_is_called_so() {
 fn every_program_that_is_missing_is_named() {
     let scene = probe("", &[("sorts", &[], "./sort.sh")]).script(
         "skills/probe/sort.sh",
-        "#!/bin/sh\necho b | sort\necho a | sed s/a/b/\necho c | sort\nprowess-nowhere\n",
+        "#!/bin/sh\necho b | perl\necho a | curl -V\necho c | perl\nprowess-nowhere\n",
     );
     let (_, envelope) = check(&scene, &["../skills/probe", "--yes"]);
     assert_eq!(
         envelope["hints"][0],
-        "it calls `sort` and `sed`, which the sandbox does not provide; declare it, as in `permissions: [\"shell:execute:sort,sed\"]`",
+        "it calls `perl` and `curl`, which the sandbox does not provide; declare it, as in `permissions: [\"shell:execute:perl,curl\"]`",
         "{envelope}"
     );
     assert_eq!(
-        envelope["hints"][1],
+        envelope["hints"][2],
         "it calls `prowess-nowhere`, which is not on PATH: install it, and declare it"
     );
 }

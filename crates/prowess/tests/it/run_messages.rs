@@ -82,12 +82,13 @@ fn only_a_missing_program_is_called_one() {
         &[("fails", &[], "./fails.sh"), ("sorts", &[], "./sorts.sh"), ("ends", &[], "./ends.sh")],
     )
     .script("skills/probe/fails.sh", "#!/bin/sh\necho 'cat: notes: not here' >&2\nexit 3\n")
-    .script("skills/probe/sorts.sh", "#!/bin/sh\nsort /dev/null || exit 4\n")
+    .script("skills/probe/sorts.sh", "#!/bin/sh\nperl /dev/null || exit 4\n")
     .script("skills/probe/ends.sh", "#!/bin/sh\nexit 127\n");
     let hints = |tool: &str| envelope(&scene, tool, "{}")["hints"].clone();
     assert_eq!(hints("fails"), Value::Null);
-    let declare = "it calls `sort`, which the sandbox does not provide; declare it, as in `permissions: [\"shell:execute:sort\"]`";
-    assert_eq!(hints("sorts"), json!([declare]));
+    let declare = "it calls `perl`, which the sandbox does not provide; declare it, as in `permissions: [\"shell:execute:perl\"]`";
+    let grant = "`--allow shell:execute:perl` grants it for this run";
+    assert_eq!(hints("sorts"), json!([declare, grant]));
     assert!(hints("ends")[0].as_str().is_some_and(|hint| hint.starts_with("it may have called")));
     assert_snapshot!(scene.run("run ../skills/probe/sorts --yes"));
 }

@@ -21,7 +21,7 @@ fn a_key_is_for_its_owner_alone() {
     assert_eq!((mode(&folder), mode(&file)), (0o700, 0o600));
     let secret = scene.bytes(&format!("{STORE}/keys/release.key"));
     assert_snapshot!(scene.run("key new release"), @"
-    exit 2
+    exit 1
     --- stderr
     error: the key `release` already exists (`[SCENE]/home/.local/share/prowess/keys/release.key`); choose another name, or move that file
     ");
@@ -41,7 +41,7 @@ fn a_key_is_for_its_owner_alone() {
 fn a_passphrase_comes_from_a_variable_where_nobody_can_be_asked() {
     let scene = home().file("greet/SKILL.md", manifest("greet", "1.0.0", ""));
     assert_snapshot!(scene.run("key new release --passphrase"), @"
-    exit 2
+    exit 4
     --- stderr
     error: a passphrase is needed, but this is not a terminal
     hint: set the variable PROWESS_PASSPHRASE, or run it in a terminal
@@ -74,11 +74,13 @@ fn a_publisher_makes_a_skill_community_and_an_auditor_verified() {
     assert_snapshot!(steady(&scene.run("install ./greet")), @"
     exit 4
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     warning: `greet`: the signature `SIGNATURE.json` holds, and its key `[HEX]` is not in the trust store
     greet 1.0.0, experimental
       from   [SCENE]/greet
-      files  2 (518 bytes)
+      files  2 (557 bytes)
       signed ed25519 key [HEX]
+      agent  follows its text with the agent's own rights
       ! nobody that you trust has signed it: it is experimental
     error: `greet` was not installed: nobody that you trust has signed it: it is experimental
     hint: read it first, and check what it may do
@@ -113,10 +115,12 @@ fn a_signature_of_other_tools_counts_too() {
     assert_snapshot!(steady(&scene.run("install ./greet")), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     greet 1.0.0, verified
       from   [SCENE]/greet
       files  2 (1339 bytes)
       signed oms key [HEX]
+      agent  follows its text with the agent's own rights
     installed greet 1.0.0
     ");
 }
@@ -129,6 +133,7 @@ fn a_changed_file_makes_a_signature_worse_than_none() {
     assert_snapshot!(scene.run("install ./greet --allow-experimental --allow-unsigned --yes"), @"
     exit 4
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: `greet` can't be installed: the signature `SIGNATURE.json` is invalid: files changed after signing: `SKILL.md` has changed
     hint: do not use it; ask its author for one whose signature is valid
     ");
@@ -218,6 +223,7 @@ fn a_key_counts_for_the_names_it_was_given() {
     assert_snapshot!(steady(&scene.run("update greet")), @"
     exit 4
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: `greet` can't be installed: the signature `SIGNATURE.json` is invalid: the key `[HEX]` was revoked at [TIME]
     hint: do not use it; ask its author for one whose signature is valid
     ");
@@ -243,10 +249,12 @@ fn a_skill_that_calls_itself_experimental_is_told_from_one_that_nobody_signed() 
     assert_snapshot!(steady(&scene.run("install ./greet")), @"
     exit 4
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     greet 1.0.0, experimental
       from   [SCENE]/greet
-      files  2 (546 bytes)
+      files  2 (585 bytes)
       signed ed25519 key [HEX]
+      agent  follows its text with the agent's own rights
       ! it is signed by somebody that you trust, but it calls itself experimental (line 5 of its SKILL.md)
     error: `greet` was not installed: it is signed by somebody that you trust, but it calls itself experimental (line 5 of its SKILL.md)
     hint: its author writes `security_tier: community` and signs it again
@@ -264,11 +272,13 @@ fn a_claim_below_the_proof_is_shown() {
     assert_snapshot!(steady(&scene.run("install ./greet --dry-run")), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     greet 1.0.0, community
       from   [SCENE]/greet
-      files  2 (543 bytes)
+      files  2 (582 bytes)
       signed ed25519 key [HEX]
       tier   its signatures prove verified, and it calls itself community (line 5 of its SKILL.md)
+      agent  follows its text with the agent's own rights
     note: nothing was written
     ");
 }

@@ -20,6 +20,8 @@ fn every_kind_of_drift_is_told() {
     gone 1.0.0: as installed, experimental, not signed
     older 1.0.0: as installed, experimental, not signed
     signed 1.0.0: as installed, verified, signed by [HEX], trusted as root
+    --- stderr
+    using your own skills in `~/.local/share/prowess`
     ");
     let skills = format!("{STORE}/skills");
     let scene = scene
@@ -45,6 +47,7 @@ fn every_kind_of_drift_is_told() {
     stranger: not as installed
       unlocked: it is on disk and not in the lock file
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     hint: `prowess install` restores what the lock file says
     hint: what is not in the lock file was not installed: remove its folder, or install it with `prowess install FOLDER`
     ");
@@ -52,6 +55,9 @@ fn every_kind_of_drift_is_told() {
     exit 1
     --- stdout
     {
+      "scope": "user",
+      "scope_reason": "no_project_lock",
+      "store": "[SCENE]/home/.local/share/prowess",
       "ok": false,
       "skills": [
         {
@@ -69,12 +75,15 @@ fn every_kind_of_drift_is_told() {
         }
       ]
     }
+    --- stderr
+    note: `changed` is the installed skill; there is also a path (`./changed`)
     "#);
     assert!(scene.run("verify nobody").starts_with("exit 3"));
     // The lock puts all of it back, and leaves alone what it does not know.
     assert_snapshot!(scene.run("install"), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     warning: `stranger` is installed and not in the lock file
     installed changed 1.0.0
     installed gone 1.0.0
@@ -85,6 +94,9 @@ fn every_kind_of_drift_is_told() {
     exit 0
     --- stdout
     signed 1.0.0: as installed, verified, signed by [HEX], trusted as root
+    --- stderr
+    note: `signed` is the installed skill; there is also a path (`./signed`)
+    using your own skills in `~/.local/share/prowess`
     ");
 }
 
@@ -93,6 +105,7 @@ fn an_empty_store_has_nothing_to_verify() {
     assert_snapshot!(home().run("verify"), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     note: nothing is installed
     ");
     assert_snapshot!(home().run("lock"), @"
@@ -131,7 +144,7 @@ fn a_signed_skill_that_was_changed_does_not_run() {
     exit 125
     --- stderr
     error: `signed` was signed, and is not what was installed: its files are not what was installed (changed: `SKILL.md`); the signature `SIGNATURE.json` is invalid: files changed after signing: `SKILL.md` has changed
-    hint: `prowess install` restores what the lock file lists
+    hint: `prowess install --user` restores what the lock file lists
     ");
     // Nobody has vouched for the other one, so it is asked about like any file.
     let said = scene.run("run plain/say --yes");
@@ -155,6 +168,7 @@ fn a_revoked_key_that_still_counts_is_told() {
     --- stdout
     greet 1.0.0: as installed, community, signed by [HEX], trusted as publisher
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     warning: `greet`: the key `[HEX]` of the signature `SIGNATURE.json` was revoked at [TIME]; this signature was there before
     ");
     // From before it was installed on, nothing of it counts.
@@ -170,6 +184,7 @@ fn a_revoked_key_that_still_counts_is_told() {
       signature: the signature `SIGNATURE.json` is invalid: the key `[HEX]` was revoked at [TIME]
       tier: it was installed as community and is experimental by what its signatures prove now
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     hint: do not use a skill whose signature does not hold; ask its author, or take it away with `prowess remove`
     ");
 }
@@ -191,6 +206,7 @@ fn the_next_step_is_one_that_helps() {
     greet 1.0.0: not as installed
       tier: it was installed as community and is experimental by what its signatures prove now
     --- stderr
+    using the project's skills in `[SCENE]/work/.prowess`
     hint: `prowess trust list` shows whose signatures count; trust the key with `prowess trust add`, or take the skill away with `prowess remove`
     ");
     trust(&scene, "release", "publisher");
@@ -204,6 +220,7 @@ fn the_next_step_is_one_that_helps() {
       signature: the signature `SIGNATURE.json` is invalid: files changed after signing: `more.txt` was not signed
       tier: it was installed as community and is experimental by what its signatures prove now
     --- stderr
+    using the project's skills in `[SCENE]/work/.prowess`
     hint: `prowess install --project` restores what the lock file says
     ");
     std::fs::remove_file(scene.path().join("work/.prowess/skills/greet/more.txt"))
@@ -226,6 +243,7 @@ fn the_next_step_is_one_that_helps() {
     greet 1.0.0: not as installed
       content: its files do not have the digest that the lock file names as `integrity`
     --- stderr
+    using the project's skills in `[SCENE]/work/.prowess`
     hint: `prowess install --project` restores what the lock file says
     ");
 }
@@ -258,6 +276,7 @@ fn a_list_believes_no_file() {
     signed   1.0.0  community     ok       ~/.local/share/prowess/skills/signed
     gone     1.0.0  -             missing  ~/.local/share/prowess/skills/gone
     --- stderr
+    looking everywhere; to install and update, this folder uses your own skills in `~/.local/share/prowess`
     hint: `prowess verify` says what is not as it was installed, and what to do
     ");
     let list: serde_json::Value =

@@ -15,16 +15,19 @@ fn a_wider_permission_is_asked_about() {
     let before = installed(&scene);
     let wider = format!("{NETWORK}  - shell:execute:git\n");
     let scene = scene.file("greet/SKILL.md", manifest("greet", "1.1.0", &wider));
-    assert_snapshot!(scene.run("update greet"), @r"
+    assert_snapshot!(scene.run("update greet"), @"
     exit 4
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     greet 1.0.0 -> 1.1.0, experimental
       from   [SCENE]/greet
       files  1 (151 bytes)
       may    network:read:api.example.com, shell:execute:git
+      change changed SKILL.md
       ? it also requests `shell:execute:git`
     error: confirmation is needed, but this is not a terminal
     hint: read the questions with `--dry-run`, then agree with `--yes`
+    hint: `--diff` prints how the texts differ from what is installed
     ");
     assert_eq!(installed(&scene), before);
     let said = scene.run("update greet --yes");
@@ -47,9 +50,12 @@ fn a_lost_signature_is_refused() {
     assert_snapshot!(steady(&scene.run("update greet --yes --allow-experimental")), @"
     exit 4
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     greet 1.0.0 -> 1.1.0, experimental
       from   [SCENE]/greet
       files  1 (83 bytes)
+      change only wording: changed SKILL.md
+      change only wording: removed SIGNATURE.json
       ? its tier was `community` and is now `experimental`
       ! it was signed by the key `[HEX]` and is not signed now
     error: `greet` was not installed: it was signed by the key `[HEX]` and is not signed now
@@ -75,10 +81,12 @@ fn another_signer_is_refused_until_accepted() {
     assert_snapshot!(steady(&scene.run("update greet --yes")), @"
     exit 4
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     greet 1.0.0 -> 1.1.0, community
       from   [SCENE]/greet
-      files  2 (518 bytes)
+      files  2 (557 bytes)
       signed ed25519 key [HEX]
+      change only wording: changed SIGNATURE.json, SKILL.md
       ! it was signed by the key `[HEX]` and is now signed by the key `[HEX]`
     error: `greet` was not installed: it was signed by the key `[HEX]` and is now signed by the key `[HEX]`
     hint: ask its author; if the new key is right, trust it and accept it for this skill
@@ -171,21 +179,25 @@ fn all_skills_are_updated_within_their_ranges() {
     assert_snapshot!(steady(&scene.run("update --all")), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     already up to date
     ");
     for version in ["1.4.0", "2.0.0"] {
         registry.publish(release("greet", version, ""));
         registry.publish(release("part", version, ""));
     }
-    assert_snapshot!(steady(&scene.run("update --all --dry-run")), @r"
+    assert_snapshot!(steady(&scene.run("update --all --dry-run")), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     greet 1.0.0 -> 1.4.0, experimental
       from   http://[HOST] (acme)
       files  1 (83 bytes)
+      change only wording: changed SKILL.md
     part 1.0.0 -> 2.0.0, experimental
       from   http://[HOST] (acme)
       files  1 (81 bytes)
+      change only wording: changed SKILL.md
     note: greet 2.0.0 is available, outside of `^1`, and 1.4.0 is used; install it with `prowess install greet@2.0.0`
     note: nothing was written
     ");
@@ -207,6 +219,7 @@ fn a_version_that_was_taken_back_is_installed_where_it_is_locked() {
     assert_snapshot!(steady(&scene.run("install --frozen")), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     warning: `acme/greet` 1.1.0 was yanked by its publisher: update to another version
     installed greet 1.1.0
     ");
@@ -224,13 +237,15 @@ fn a_version_that_was_taken_back_is_installed_where_it_is_locked() {
     greet 1.1.0: not as installed
       revoked: its registry has revoked it: it steals keys
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     hint: remove what was revoked: `prowess remove NAME`, or `prowess update NAME`
     ");
     assert!(scene.run("verify").contains("revoked: its registry has revoked it: it steals keys"));
     std::fs::remove_dir_all(scene.path().join(STORE).join("skills/greet")).expect("it is there");
-    assert_snapshot!(steady(&scene.run("install --frozen")), @r"
+    assert_snapshot!(steady(&scene.run("install --frozen")), @"
     exit 4
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: `greet` was not restored: `acme/greet` 1.1.0 was revoked by http://[HOST]: it steals keys
     hint: choose another version, and remove this one where it is installed
     ");
@@ -251,13 +266,16 @@ fn what_others_need_stays_and_what_nobody_needs_goes() {
     assert_snapshot!(steady(&scene.run("install ./greet --allow-experimental")), @"
     exit 4
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     part 1.0.0, experimental
       from   http://[HOST] (acme)
       files  1 (81 bytes)
+      agent  follows its text with the agent's own rights
       ! it would come along with another skill, and experimental skills are only installed by name
     greet 1.0.0, experimental
       from   [SCENE]/greet
       files  1 (121 bytes)
+      agent  follows its text with the agent's own rights
     error: `part` was not installed: it would come along with another skill, and experimental skills are only installed by name
     hint: install it by its own name first, then what needs it
     hint: install it without a trusted signature with `--allow-experimental`
@@ -268,12 +286,14 @@ fn what_others_need_stays_and_what_nobody_needs_goes() {
     assert_snapshot!(scene.run("remove part"), @"
     exit 4
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: `part` is needed by `greet`, `other`
     hint: remove those as well: `prowess remove part greet other`
     ");
     assert_snapshot!(scene.run("remove greet"), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     removed greet 1.0.0
     ");
     let said = scene.run("remove part other");
@@ -281,6 +301,7 @@ fn what_others_need_stays_and_what_nobody_needs_goes() {
     assert_snapshot!(scene.run("remove other"), @"
     exit 3
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     error: `other` is not installed
     hint: `prowess list` shows the installed skills
     ");
@@ -312,20 +333,24 @@ fn what_came_along_goes_along() {
     assert_snapshot!(steady(&scene.run("install greet")), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     part 1.0.0, community
       from   http://[HOST] (acme)
-      files  2 (515 bytes)
+      files  2 (554 bytes)
       signed ed25519 key [HEX]
+      agent  follows its text with the agent's own rights
     greet 1.0.0, community
       from   http://[HOST] (acme)
-      files  2 (556 bytes)
+      files  2 (595 bytes)
       signed ed25519 key [HEX]
+      agent  follows its text with the agent's own rights
     installed part 1.0.0
     installed greet 1.0.0
     ");
     assert_snapshot!(scene.run("remove greet"), @"
     exit 0
     --- stderr
+    using your own skills in `~/.local/share/prowess`
     removed greet 1.0.0
     removed part 1.0.0, which nothing needs any more
     ");

@@ -89,6 +89,7 @@ const VERBS: &[&str] = &[
     "new",
     "schema",
     "render",
+    "exec",
     "run",
     "models",
     "workflow",

@@ -47,7 +47,7 @@ fn what_nobody_has_is_not_found() {
 #[test]
 fn an_unknown_agent_gets_a_known_one() {
     let scene = machine();
-    assert_snapshot!(scene.run("which greet --agent claude"));
+    assert_snapshot!(scene.run("which greet --agent claude-cod"));
     assert_snapshot!(scene.run("which greet --agent codx"));
     let all = scene.run("which greet --agent something-else-entirely");
     assert!(all.starts_with("exit 2") && all.contains("claude-code, cline, "), "{all}");

@@ -18,6 +18,7 @@ use crate::redact::Redactor;
 use crate::registry::ToolRegistry;
 use crate::run::{self, CancellationToken};
 use crate::skill_files::main_file;
+use crate::user_grants::UserGrants;
 use prowess_core::Event;
 
 /// What loading needs from around it.
@@ -106,7 +107,8 @@ fn parse(file: &Path, directory: &Path, fallback: &str) -> Result<(Skill, String
 
 /// Step 3.
 fn permit(call: Call, loading: &mut LoadOptions<'_>) -> Result<(PreparedCall, Allowed), RunError> {
-    let prepared = prepare::without_values(call, &loading.engine.world)?;
+    let user = UserGrants::none().with_earlier(&loading.engine.approvals.load()?);
+    let prepared = prepare::without_values(call, user, &loading.engine.world)?;
     let ready = approve(prepared, loading.engine, loading.consent, loading.approver)?;
     ready.into_parts().ok_or_else(|| RunError::Unsupported("the tool was not prepared".to_owned()))
 }

@@ -103,8 +103,15 @@ pub(super) fn adopt(carried: &mut Carried, to: &'static Dialect) {
     let homeless = |key: &String| misread.contains(key) || to.id == "agent-skills";
     let (moved, stays): (Vec<_>, Vec<_>) = rest.into_iter().partition(|(key, _)| homeless(key));
     carried.skill.extra = stays;
+    // The registry reads its fields in `metadata` too, where an invalid value stays invalid.
+    let read_there = |key: &String| to.id == "skillli" && misread.contains(key);
     for (key, value) in moved {
-        if keeps_metadata(to) && !carried.skill.metadata.iter().any(|(known, _)| *known == key) {
+        if read_there(&key) {
+            let note = format!("`{key}` has a value that {} does not accept: left out", to.id);
+            carried.notes.push(("unknown fields", note));
+        } else if keeps_metadata(to)
+            && !carried.skill.metadata.iter().any(|(known, _)| *known == key)
+        {
             carried.notes.push((
                 "unknown fields",
                 format!("`{key}` is not a field of {}: it went to `metadata`", to.id),

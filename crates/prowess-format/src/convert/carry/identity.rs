@@ -22,7 +22,25 @@ pub(super) fn identity(
         Block::Heading { text, .. } if !text.trim().is_empty() => Some(text.trim()),
         _ => None,
     });
+    // A slug has ASCII letters and digits only. The directory says more than a slug in which nothing is left of the name.
+    let is_lost = |name: &str| {
+        to.name != NameStyle::Free
+            && name_for(name, to) != name
+            && !name.chars().any(|character| character.is_ascii_alphanumeric())
+    };
+    let has_slug = |text: &&str| text.chars().any(|character| character.is_ascii_alphanumeric());
     match &skill.name {
+        Some(name) if is_lost(name) && directory.is_some_and(|directory| has_slug(&directory)) => {
+            let fit = slug(directory.unwrap_or_default());
+            notes.push((
+                "name",
+                format!(
+                    "the name `{}` has no letter that is allowed in a name: `{fit}` comes from the directory",
+                    shorten(name, 80)
+                ),
+            ));
+            skill.name = Some(computed(fit));
+        }
         Some(name) => {
             let fit = name_for(name, to);
             if fit != name.value {

@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::packages::change::{ChangeOptions, carry_out};
 use crate::packages::names::skill_names;
 use crate::packages::options::{FetchOptions, Format};
+use crate::packages::scope::ScopedPackages;
 use crate::packages::sources::SourceSession;
 use crate::render::change_report::{Report, changing};
 use crate::terminal::printer::Printer;
@@ -86,12 +87,16 @@ fn install(
     let agent = Agent::sound(&arguments.agent, "installed", printer)?;
     let active = agent.active()?;
     let packages = agent.packages()?;
+    let (packages, choice) = packages.choose_scope(Some(Scope::Project));
+    let scoped = ScopedPackages { packages, choice };
+    scoped.tell(report, printer);
+    let packages = &scoped.packages;
     let lock_path = packages.lock_path(Scope::Project);
     if arguments.frozen && !lock_path.exists() {
         let missing = Error::not_found(format!("there is no lock file `{}`", lock_path.display()));
         return Err(missing.hint("`prowess agent install` without `--frozen` writes it"));
     }
-    let sources = SourceSession::open(&packages, printer, arguments.fetching.offline)?;
+    let sources = SourceSession::open(packages, printer, arguments.fetching.offline)?;
     let places = arguments.from.iter();
     let places = places.map(|text| packages.skill_place(text, &sources.as_sources()));
     let goal = AgentSkills {
@@ -112,7 +117,11 @@ fn install(
         min_age: arguments.fetching.min_age,
         agents: AgentTargets::Existing,
     };
-    let options =
-        ChangeOptions { dry_run: arguments.dry_run, yes: arguments.yes, skip_unavailable: false };
-    carry_out(&packages, &request, &sources, options, report, printer)
+    let options = ChangeOptions {
+        dry_run: arguments.dry_run,
+        yes: arguments.yes,
+        diff: false,
+        skip_unavailable: false,
+    };
+    carry_out(packages, &request, &sources, options, report, printer)
 }

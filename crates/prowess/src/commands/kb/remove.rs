@@ -74,7 +74,7 @@ fn whole(
 
 fn ask(bases: &KnowledgeBases, name: &BaseName, printer: &mut Printer) -> Result<bool, Error> {
     if !io::stdin().is_terminal() || !printer.is_terminal(Channel::Err) {
-        return Err(Error::usage(format!(
+        return Err(Error::refused(format!(
             "refusing to delete `{name}` without confirmation (not a terminal)"
         ))
         .hint("`--yes` deletes it without confirmation"));

@@ -140,7 +140,7 @@ impl<I: Iterator<Item = Range<usize>>> FirstMax for I {}
 
 fn wire(passage: &Passage) -> Value {
     json!({
-        "document": passage.doc_id,
+        "doc_id": passage.doc_id,
         "chunk": passage.chunk_index,
         "score": passage.score,
         "start": passage.range.start,

@@ -1,0 +1,37 @@
+//! What a skill can make an agent do, for the files of a package.
+
+use std::collections::BTreeSet;
+
+use prowess_capabilities::{SkillFile, of_files};
+use prowess_package::tree::Tree;
+
+pub use prowess_capabilities::{Capability, CapabilityKind};
+
+/// The most lines that a lock entry keeps from earlier versions.
+const MOST_REMEMBERED: usize = 10_000;
+
+/// The capabilities of a skill, by kind.
+pub fn capabilities_of(tree: &Tree) -> Vec<Capability> {
+    of_files(tree.files().map(|(path, file)| SkillFile {
+        path: path.as_str(),
+        bytes: &file.bytes,
+        is_executable: file.executable,
+    }))
+}
+
+/// The canonical lines of capabilities, as lock files have them.
+pub(crate) fn lines(capabilities: &[Capability]) -> BTreeSet<String> {
+    capabilities.iter().map(ToString::to_string).collect()
+}
+
+/// What a lock entry remembers after an update: what was accepted before, and what is accepted now.
+pub(crate) fn remembered(
+    before: &BTreeSet<String>,
+    capabilities: &[Capability],
+) -> BTreeSet<String> {
+    let mut all = lines(capabilities);
+    if before.len() + all.len() <= MOST_REMEMBERED {
+        all.extend(before.iter().cloned());
+    }
+    all
+}
