@@ -1,4 +1,4 @@
-//! Where skills come from: what a source offers, and the exact place that a lock records.
+//! Sources of skills: their offers, and the exact origin that a lock file records.
 
 mod find;
 mod local;
@@ -16,140 +16,141 @@ use crate::reference::{NamedReference, Reference};
 pub use find::{FoundFolder, MOST_MANIFEST_BYTES, declared_name, distinct, skill_folders};
 pub use local::{Local, covered_note, tree_of_file, withheld};
 
-/// The exact place a skill was taken from. Taken from there again, it is the same bytes, or an error.
+/// The exact origin of a skill. Fetching it again gives the same bytes, or an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pinned {
-    /// A folder of this machine.
+    /// A folder on this machine.
     Folder {
         /// Its absolute path.
         path: String,
     },
-    /// An archive or a lone `SKILL.md`, on this machine or at an address.
+    /// An archive or a single `SKILL.md`, on this machine or at a URL.
     File {
-        /// An absolute path or an address.
+        /// An absolute path or a URL.
         location: String,
         /// The hash of its bytes, `sha256:` and hexadecimal digits.
         sha256: String,
     },
     /// A commit of a repository.
     Git {
-        /// What git was given, without names and passwords.
+        /// The URL for git, without user names and passwords.
         url: String,
-        /// The full name of the commit.
+        /// The full commit id.
         commit: String,
-        /// The branch or tag that was asked for, which an update follows.
+        /// The requested branch or tag, which an update follows.
         revision: Option<String>,
-        /// The folder of the skill; the root otherwise.
+        /// The folder of the skill; `None` for the root.
         folder: Option<PackagePath>,
     },
     /// A skill that a domain publishes (R23).
     WellKnown {
-        /// The domain as it was asked for.
+        /// The domain as requested.
         base: String,
-        /// Where the skill lies.
+        /// The URL of the skill.
         url: String,
-        /// The digest that the index promises; the older shapes have none.
+        /// The digest in the index; the older formats have none.
         digest: Option<String>,
     },
     /// A version in a registry.
     Registry {
-        /// The registry's address. It belongs to the skill's identity (attack registry-A9).
+        /// The registry's URL, which is part of the skill's identity (attack registry-A9).
         registry: String,
-        /// Who publishes it.
+        /// The namespace of the publisher.
         namespace: Option<SkillName>,
-        /// Which version.
+        /// The version.
         version: semver::Version,
         /// The hash of the archive, `sha256:` and hexadecimal digits.
         sha256: String,
     },
 }
 
-/// A skill that a source has.
+/// A skill that a source offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offer {
-    /// What it is called there. The name in its `SKILL.md` counts in the end (R2, R4).
+    /// Its name at the source. The name in its `SKILL.md` is the effective one (R2, R4).
     pub name: String,
-    /// Where exactly.
+    /// Its exact origin.
     pub pinned: Pinned,
-    /// What the registry says about who owns it: an identifier that outlives a change of names (attack registry-A5).
+    /// The owner according to the registry: an identifier that is independent of names (attack registry-A5).
     pub owner: Option<String>,
-    /// When it was published, where the source knows.
+    /// The time of publication, if known.
     pub published: Option<std::time::SystemTime>,
 }
 
-/// What a source has to offer.
+/// The offers of a source.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Offers {
-    /// The skills, in the order of their names.
+    /// The skills, sorted by name.
     pub skills: Vec<Offer>,
-    /// What the user should know: entries that were skipped, and why.
+    /// Notes for the user: skipped entries, and why.
     pub notes: Vec<String>,
 }
 
-/// The files of a skill, as they came.
+/// The fetched files of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FetchedFiles {
     /// The files.
     pub tree: Tree,
-    /// What the user should know: files that were left out, and why.
+    /// Notes for the user: omitted files, and why.
     pub notes: Vec<String>,
 }
 
-/// Who fetches skills. Implemented where there is a network.
+/// Fetches skills. Implemented by crates with network access.
 pub trait Source {
-    /// The skills that a reference names; there is at least one. A repository may hold several. Nothing is written anywhere
-    /// but in temporary folders and caches, and nothing of a skill is ever run.
+    /// The skills that a reference names, at least one. A repository may contain several. Nothing is written except to
+    /// temporary folders and caches, and nothing of a skill is ever run.
     fn offers(&self, reference: &Reference) -> Result<Offers, SourceError>;
 
-    /// The files of an offer, or of what a lock has recorded. Digests that the place promises have been compared.
+    /// Fetches the files of an offer, or of a recorded origin. Promised digests are verified.
     fn fetch(&self, name: &str, pinned: &Pinned) -> Result<FetchedFiles, SourceError>;
 }
 
-/// Who knows what registries have. Implemented where there is a network.
+/// Queries registries. Implemented by crates with network access.
 pub trait Catalogue {
-    /// Which skill of which registry a name means. A bare name that several publishers use is an error that lists them
-    /// (attack registry-A7), and a namespace that belongs to one registry is never looked for in another (attack registry-A9).
+    /// Resolves a name to a skill of a registry. A bare name that several publishers use is an error that lists them
+    /// (attack registry-A7), and a namespace that belongs to one registry is never looked up in another (attack
+    /// registry-A9).
     fn package(&self, named: &NamedReference) -> Result<Package, SourceError>;
 
     /// Every release of a skill.
     fn releases(&self, package: &Package) -> Result<Vec<Release>, SourceError>;
 
-    /// The place of one release.
+    /// The offer of one release.
     fn offer(&self, package: &Package, version: &semver::Version) -> Result<Offer, SourceError>;
 
-    /// Why an installed version was revoked, if its registry says so (attack registry-C22). Offline, the last known index
-    /// counts.
+    /// The reason why an installed version was revoked, if its registry says so (attack registry-C22). Offline, the
+    /// last known index is used.
     fn revoked(&self, name: &SkillName, pinned: &Pinned) -> Result<Option<String>, SourceError>;
 }
 
-/// Why a source has nothing to give.
+/// A failure of a source.
 #[derive(Debug, thiserror::Error)]
 #[error("{what}")]
 pub struct SourceError {
-    /// What is wrong, and where.
+    /// The message.
     pub what: String,
-    /// What would help.
+    /// Remedies.
     pub remedies: Vec<Remedy>,
-    /// What kind it is.
+    /// The kind of failure.
     pub kind: SourceErrorKind,
 }
 
-/// What a caller does differently.
+/// The kinds of failures, as callers distinguish them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SourceErrorKind {
-    /// There is no such thing.
+    /// It does not exist.
     NotFound,
-    /// It may be there, and whoever asks may not have it.
+    /// Access was denied.
     Denied,
-    /// It was found to do harm, and nobody may have it any more (attack registry-C22).
+    /// It was revoked as harmful (attack registry-C22).
     Revoked,
-    /// Several are meant by the same words (attack registry-A7).
+    /// The name is ambiguous (attack registry-A7).
     Ambiguous,
-    /// The bytes are not the ones that were promised (attack registry-C1).
+    /// The bytes do not match the promised digest (attack registry-C1).
     Mismatch,
-    /// What was found can't be installed.
+    /// It can't be installed.
     Unusable,
-    /// The network or the disk.
+    /// The network or the disk failed.
     Unreachable,
 }
 
@@ -198,7 +199,7 @@ impl Pinned {
         }
     }
 
-    /// Who publishes it, where places have publishers.
+    /// The namespace of the publisher, if there is one.
     pub fn namespace(&self) -> Option<&SkillName> {
         match self {
             Self::Registry { namespace, .. } => namespace.as_ref(),
@@ -206,7 +207,8 @@ impl Pinned {
         }
     }
 
-    /// The place with its kind, for sentences: a domain's archive and the same archive by its address are two places.
+    /// The origin with its kind, for messages: an archive of a domain and the same archive by its URL are different
+    /// origins.
     pub fn in_words(&self) -> String {
         match self {
             Self::Folder { .. } => format!("the folder {self}"),
@@ -217,7 +219,7 @@ impl Pinned {
         }
     }
 
-    /// The word for its kind, as a lock writes it.
+    /// The name of its kind in a lock file.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Folder { .. } => "folder",

@@ -1,4 +1,4 @@
-//! From signatures to a tier.
+//! Verifies signatures and derives the proved tier.
 
 use std::collections::BTreeSet;
 
@@ -12,75 +12,76 @@ use crate::scheme::{Proof, Scheme, SignatureTime, Subject};
 use crate::timestamp::Timestamp;
 use crate::trust_store::{Role, TrustStore};
 
-/// A signature file as it came.
+/// A signature file.
 #[derive(Clone, Debug)]
 pub struct Signature {
-    /// Its path in the skill's folder, or the name it would have there if it came another way.
+    /// Its path in the skill's folder, or the name it would have there if it was obtained separately.
     pub path: String,
     /// Its bytes.
     pub bytes: Vec<u8>,
-    /// When this machine first held exactly these bytes, as the lock file remembers it. It tells a signature that was made before its key was stolen from one that was made after (attack registry-C15).
+    /// When this machine first saw exactly these bytes, as recorded in the lock file. It distinguishes signatures made
+    /// before a key was stolen from those made after (attack registry-C15).
     pub first_seen: Option<Timestamp>,
 }
 
-/// What all signatures of a skill come to.
+/// The result of verifying all signatures of a skill.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attestation {
-    /// The tier that is proved. The one that counts is at most this and at most the claimed one (R19).
+    /// The proved tier. The effective one is the lower of this and the claimed one (R19).
     pub tier: Tier,
-    /// Signatures that hold, by whomever they are.
+    /// The valid signatures, whoever made them.
     pub evidence: Vec<Verdict>,
-    /// Signatures that don't. If there is one, nothing should be installed.
+    /// The invalid signatures. If there is one, the skill should not be installed.
     pub refused: Vec<Refusal>,
-    /// What somebody should know.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
-/// A signature that holds.
+/// A valid signature.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     /// The signature file.
     pub path: String,
-    /// How it was signed.
+    /// The signature scheme.
     pub scheme: Scheme,
-    /// What was said by it.
+    /// The purpose of the signature.
     pub purpose: Purpose,
-    /// Who signed: their key, or what stays the same for a signer whose keys change.
+    /// The identifier of the signer: their key, or a stable identity if their keys change.
     pub key_id: String,
-    /// Whom the certificate or the trust store names. Names that nothing proves are left out.
+    /// The name in the certificate or the trust store. Unverified names are omitted.
     pub identity: Option<String>,
     /// The files it covers.
     pub covered: Vec<String>,
     /// When it was made.
     pub time: SignatureTime,
-    /// What it is worth here.
+    /// Whether its key is trusted here.
     pub standing: Standing,
 }
 
-/// What the word of a signer is worth here.
+/// Whether the key of a signature is trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// The trust store knows the key and lets it sign this skill.
+    /// The key is in the trust store and may sign this skill.
     Trusted(Role),
-    /// The trust store doesn't know the key.
+    /// The key is not in the trust store.
     Unknown,
-    /// The trust store lets the key sign other skills only.
+    /// The trust store only allows the key to sign other skills.
     NotForThisName,
-    /// The key counts at other times only.
+    /// The key is not trusted at the time of the signature.
     OutsideItsTime,
 }
 
-/// A signature that doesn't hold.
+/// An invalid signature.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the signature `{path}` is invalid: {error}")]
 pub struct Refusal {
     /// The signature file.
     pub path: String,
-    /// Why.
+    /// The reason.
     pub error: SignatureError,
 }
 
-/// Checks all signatures of a skill. What the skill claims about itself is not asked for (attack registry-C19).
+/// Verifies all signatures of a skill. What the skill claims about itself is ignored (attack registry-C19).
 pub fn attest(
     contents: &Contents,
     signatures: &[Signature],
@@ -125,7 +126,8 @@ pub fn attest(
     attestation
 }
 
-/// The text that a tool of its own is to sign for a detached signature of a skill: `gpg`, `minisign` or `cosign`. Signatures that are there already are left out.
+/// The payload to be signed by another tool (`gpg`, `minisign` or `cosign`) for a detached signature. Existing
+/// signatures are not covered.
 pub fn detached_payload(
     contents: &Contents,
     signatures: &[Signature],
@@ -138,7 +140,7 @@ pub fn detached_payload(
     payload(algorithm, purpose, &contents.name, &contents.version, &files)
 }
 
-/// Those that are signatures and not merely called so.
+/// The files that are signatures by content and not only by name.
 fn recognised(signatures: &[Signature]) -> Vec<(&Signature, Scheme, Purpose)> {
     let with_scheme = |signature| -> Option<(&Signature, Scheme, Purpose)> {
         let Signature { path, bytes, .. }: &Signature = signature;
@@ -149,14 +151,14 @@ fn recognised(signatures: &[Signature]) -> Vec<(&Signature, Scheme, Purpose)> {
 }
 
 impl Signature {
-    /// A signature that this machine has not seen before.
+    /// Creates a signature that this machine has not seen before.
     pub fn detached(path: &str, bytes: Vec<u8>) -> Self {
         Self { path: path.to_owned(), bytes, first_seen: None }
     }
 }
 
 impl Attestation {
-    /// What a lock file should remember, to be compared with the next version.
+    /// The evidence to record in a lock file, for the comparison with the next version.
     pub fn to_evidence(&self) -> Evidence {
         let mut signers: Vec<SignedBy> = self
             .evidence
@@ -173,7 +175,7 @@ impl Attestation {
         Evidence { tier: self.tier, signers }
     }
 
-    /// Whether nothing should be installed.
+    /// Whether the skill should not be installed.
     pub fn is_refused(&self) -> bool {
         !self.refused.is_empty()
     }
@@ -202,7 +204,7 @@ impl Attestation {
             }
             Some(entry) => {
                 if let Some(revoked_at) = entry.revoked_at {
-                    // The signer's own word for the time is worth nothing here: a thief would sign back in time.
+                    // The signer's claimed time is ignored here: a thief would backdate signatures.
                     if witnessed.is_none_or(|at| at >= revoked_at) {
                         return Err(SignatureError::Revoked {
                             key_id: proof.key_id,
@@ -246,7 +248,8 @@ impl Attestation {
         })
     }
 
-    /// The tier that the evidence proves (GAIA §4.4): a root's signature is enough for verified, a publisher's for community, and an auditor's sign-off lifts community to verified.
+    /// The tier that the evidence proves (GAIA §4.4): a root's signature proves verified, a publisher's community, and
+    /// an auditor's sign-off raises community to verified.
     fn proved_tier(&mut self) -> Tier {
         if self.is_refused() {
             return Tier::Experimental;
@@ -260,7 +263,7 @@ impl Attestation {
                 (Standing::Trusted(Role::Auditor | Role::Root), Purpose::Audit) => {
                     is_audited = true;
                 }
-                // An auditor's ordinary signature is no sign-off, and a publisher can't audit themselves.
+                // An auditor's ordinary signature is not a sign-off, and publishers can't audit themselves.
                 (Standing::Trusted(Role::Auditor), Purpose::Release)
                 | (Standing::Trusted(Role::Publisher), Purpose::Audit)
                 | (
@@ -283,7 +286,7 @@ impl Attestation {
     }
 }
 
-/// The bytes that are checked must be those that the digest of the folder covers.
+/// Whether the verified bytes are those that the digest of the folder covers.
 fn is_the_file(contents: &Contents, signature: &Signature) -> Result<(), SignatureError> {
     let actual: [u8; 32] = Sha256::digest(&signature.bytes).into();
     match contents.files.get(&signature.path) {

@@ -1,4 +1,4 @@
-//! Whoever drops an answer, or the wait for one, ends the request at the provider.
+//! Dropping an answer, or the future that opens one, ends the request at the provider.
 
 use prowess_core::{Model as _, ModelDelta};
 use prowess_testkit::{Answer, Ending, ScriptedProvider};

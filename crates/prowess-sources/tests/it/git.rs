@@ -49,7 +49,7 @@ impl Repository {
         self.git_reading(words, "")
     }
 
-    /// The same with something to read.
+    /// Runs git with a text on standard input.
     fn git_reading(&self, words: &[&str], input: &str) -> String {
         let mut child = Command::new("git")
             .args(["-c", "user.name=Ada", "-c", "user.email=ada@host.example"])

@@ -45,7 +45,7 @@ impl Scene {
         Self::with("", body)
     }
 
-    /// The same with more front matter.
+    /// A skill with additional front matter.
     pub(crate) fn with(front_matter: &str, body: &str) -> Self {
         let mut text =
             format!("{IMPORT}\n@tool\ndef go(text: str = \"\"):\n    \"\"\"Goes.\"\"\"\n");
@@ -139,7 +139,7 @@ impl Scene {
         self.call_watched(tool, values, || {}, watch).map(|(envelope, _)| envelope)
     }
 
-    /// The same; something happens between the decision and the run.
+    /// Runs a tool, with a callback between the decision and the run.
     pub(crate) fn call_after(
         &self,
         tool: &str,
