@@ -66,7 +66,7 @@ fn a_fetched_skill_is_a_download_whose_signatures_count() {
     let trust = |machine: &Machine| {
         let fetched = machine.fetch("parrot.tar.gz");
         let file = fetched.file().expect("a main file");
-        machine.library.load(&file, None).expect("a skill").trust.clone()
+        machine.library.load(&file, None).expect("a skill").trust
     };
     let before = trust(&machine);
     assert_eq!((before.tier(), before.origin()), (Tier::Experimental, Origin::Downloaded));
