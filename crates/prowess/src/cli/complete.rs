@@ -5,7 +5,9 @@
 
 use std::ffi::OsStr;
 
-use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+use clap_complete::engine::{
+    ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _,
+};
 use prowess_format::client;
 use prowess_store::agents;
 use prowess_store::places::Scope;
@@ -20,11 +22,13 @@ const NAMES: &[(&str, &str)] = &[
     ("update", "names"),
     ("remove", "names"),
     ("outdated", "names"),
-    ("verify", "names"),
     ("info", "name"),
     ("which", "name"),
     ("approvals", "name"),
 ];
+
+/// Verbs whose argument is the name of an installed skill or a path.
+const NAMES_OR_PATHS: &[(&str, &str)] = &[("verify", "skills")];
 
 /// Verbs with the option `--agent`.
 const AGENTS: &[&str] = &["install", "which"];
@@ -47,6 +51,9 @@ pub(crate) fn command() -> clap::Command {
     for (verb, argument) in NAMES {
         command = add(command, verb, argument, ArgValueCompleter::new(installed_names));
     }
+    for (verb, argument) in NAMES_OR_PATHS {
+        command = add(command, verb, argument, ArgValueCompleter::new(installed_names_or_paths));
+    }
     for verb in AGENTS {
         command = add(command, verb, "agents", ArgValueCompleter::new(agent_names));
     }
@@ -65,6 +72,12 @@ fn installed_names(typed: &OsStr) -> Vec<CompletionCandidate> {
     names.sort();
     names.dedup();
     candidates(typed, names.iter().map(String::as_str))
+}
+
+fn installed_names_or_paths(typed: &OsStr) -> Vec<CompletionCandidate> {
+    let mut candidates = installed_names(typed);
+    candidates.extend(PathCompleter::any().complete(typed));
+    candidates
 }
 
 fn agent_names(typed: &OsStr) -> Vec<CompletionCandidate> {

@@ -89,6 +89,9 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
             inventory.locked(found).is_some_and(|(scope, ..)| scope == scoped.scope())
         });
     }
+    if copies.is_empty() && (arguments.project || arguments.user) {
+        return Err(inventory.unknown(&inline(&arguments.name)).into());
+    }
     if copies.is_empty() {
         return not_installed(arguments, &inventory, printer);
     }

@@ -149,8 +149,8 @@ fn target(
         .remedy(Remedy::ListInstalled)
     };
     let (reference, here) = match session::library()?.find(word) {
-        // Installed in the other store, and not a path.
-        Ok(Found::Here(located)) if located.installed.is_some() && !word.exists() => {
+        // Installed in the other store: a path of the same name is not meant.
+        Ok(Found::Here(located)) if located.installed.is_some() => {
             return Err(match &name {
                 Some(name) => not_installed(name).into(),
                 None => Error::not_found(format!("`{}` is not installed", word.display()))

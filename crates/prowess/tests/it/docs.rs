@@ -63,9 +63,10 @@ fn names_of_skills_agents_and_clients_are_completed() {
     );
     let all = completed(&scene, &[""]);
     assert!(!all.contains(&"generate-docs".to_owned()), "hidden verbs are not offered: {all:?}");
-    for verb in ["update", "remove", "info", "which", "verify", "outdated"] {
+    for verb in ["update", "remove", "info", "which", "outdated"] {
         assert_eq!(completed(&scene, &[verb, "gr"]), ["greet"], "{verb}");
     }
+    assert_eq!(completed(&scene, &["verify", "gr"]), ["greet", "greet/"]);
     assert_eq!(completed(&scene, &["install", "--agent", "codex,claude"]), ["codex,claude-code"]);
     assert_eq!(completed(&scene, &["check", "--for", "gem"]), ["gemini"]);
 }

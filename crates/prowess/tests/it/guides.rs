@@ -118,7 +118,7 @@ fn install() {
         scene.file(&format!("work/skills/{name}/SKILL.md"), skill(&name))
     });
     let scene = scene.file("work/skills/azure-cli/SKILL.md", skill("Azure CLI"));
-    guide("install", &scene, 2);
+    guide("install", &scene, 3);
 }
 
 #[test]
