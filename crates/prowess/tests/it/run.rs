@@ -306,12 +306,13 @@ fn a_map_of_permissions_is_enforced_like_a_list() {
 #[test]
 fn only_declared_programs_can_be_started() {
     // GAIA-3.2-4
-    let script = "#!/bin/sh\ngit --version && seq 1 1\nperl -v; /usr/bin/perl -v; curl -V; python3 -V\necho end\n";
-    let scene = probe("permissions: [\"shell:execute:git\"]\n", &[("try", &[], "./try.sh")])
+    let script = "#!/bin/sh\ngit --version && perl -e 'print \"perl\\n\"' && seq 1 1\n\
+                  python3 -V; /usr/bin/python3 -V; curl -V; node -v\necho end\n";
+    let scene = probe("permissions: [\"shell:execute:git,perl\"]\n", &[("try", &[], "./try.sh")])
         .script("skills/probe/try.sh", script);
     let result = envelope(&scene, "try", "{}");
     let output = result["output"].as_str().unwrap_or_default();
-    assert!(output.contains("git version") && output.contains("\n1\n"), "{output}");
+    assert!(output.contains("git version") && output.contains("perl\n1\n"), "{output}");
     assert_eq!(output.matches("not found").count(), 4, "{output}");
     assert!(output.contains("end\n"), "{output}");
 }
