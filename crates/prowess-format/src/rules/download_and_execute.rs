@@ -3,7 +3,7 @@
 use crate::diagnostic::{Findings, Severity, rule};
 use crate::rules::Subject;
 use crate::span::Span;
-use crate::specification::{CLAUDE_CODE_HOOKS, CLAUDE_CODE};
+use crate::specification::{CLAUDE_CODE, CLAUDE_CODE_HOOKS};
 use crate::text::shorten;
 
 rule! {
@@ -39,7 +39,9 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
                 DOWNLOAD_AND_EXECUTE
                     .at(span, format!("{what} downloads and runs code: `{command}`"))
                     .severity(Severity::Warning, strict)
-                    .help("put the code into the skill's `scripts` folder, where it can be reviewed"),
+                    .help(
+                        "put the code into the skill's `scripts` folder, where it can be reviewed",
+                    ),
             );
         }
     }
@@ -64,8 +66,27 @@ fn injected_commands(body: &str) -> impl Iterator<Item = (usize, &str)> {
 const DOWNLOADERS: &[&str] =
     &["curl", "wget", "fetch", "aria2c", "iwr", "irm", "invoke-webrequest", "invoke-restmethod"];
 const INTERPRETERS: &[&str] = &[
-    "sh", "bash", "zsh", "dash", "ksh", "fish", "python", "python3", "node", "deno", "bun", "perl",
-    "ruby", "php", "pwsh", "powershell", "iex", "invoke-expression", "source", ".", "eval",
+    "sh",
+    "bash",
+    "zsh",
+    "dash",
+    "ksh",
+    "fish",
+    "python",
+    "python3",
+    "node",
+    "deno",
+    "bun",
+    "perl",
+    "ruby",
+    "php",
+    "pwsh",
+    "powershell",
+    "iex",
+    "invoke-expression",
+    "source",
+    ".",
+    "eval",
 ];
 
 /// Whether a command line runs what it downloads: `curl … | sh`, `sh -c "$(curl …)"`, `bash <(curl …)`, or a download that
@@ -140,8 +161,10 @@ impl ShellState {
 
 /// Whether a word comes before the program: `sudo`, an assignment, an option of `env`.
 fn is_prefix(word: &str) -> bool {
-    matches!(word, "sudo" | "env" | "exec" | "command" | "nohup" | "time" | "then" | "do" | "if" | "<" | "$")
-        || word.starts_with('-')
+    matches!(
+        word,
+        "sudo" | "env" | "exec" | "command" | "nohup" | "time" | "then" | "do" | "if" | "<" | "$"
+    ) || word.starts_with('-')
         || (word.contains('=') && !word.starts_with('='))
 }
 

@@ -33,7 +33,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         if subject.named_dialect || told.iter().any(|rule| findings.has(rule)) {
             return;
         }
-        let what = if document.text.trim().is_empty() { "the file is empty" } else { "no front matter" };
+        let what =
+            if document.text.trim().is_empty() { "the file is empty" } else { "no front matter" };
         let message = format!("{what}: {} drop this file", client::that_drop_prose());
         MISSING_FRONT_MATTER.at(Span::at(0), message).severity(Severity::Warning, Severity::Error)
     } else {
