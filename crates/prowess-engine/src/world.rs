@@ -149,9 +149,7 @@ impl World {
             ToolKind::Command | ToolKind::Python | ToolKind::Handler => return Ok(self),
             ToolKind::Script | ToolKind::CommandLine => {}
         }
-        if self.current != self.home && self.home.starts_with(&self.current) {
-            return Err(WorldError::AroundHome(self.current));
-        }
+        self.refuse_around_home(&self.current)?;
         self.working_directory.clone_from(&self.current);
         Ok(self)
     }
@@ -163,12 +161,20 @@ impl World {
         if !real.is_dir() {
             return Err(failed(io::ErrorKind::NotADirectory.into()));
         }
+        self.refuse_around_home(&real)?;
         let path = self.environment.iter().find(|(name, _)| name == "PATH");
         let path = path.map_or_else(|| DEFAULT_PATH.into(), |(_, value)| OsString::from(value));
         let more = program_folders(&path, [&real, &real]);
         self.program_folders.extend(more);
         self.working_directory.clone_from(&real);
         self.current = real;
+        Ok(())
+    }
+
+    fn refuse_around_home(&self, folder: &Path) -> Result<(), WorldError> {
+        if folder != self.home && self.home.starts_with(folder) {
+            return Err(WorldError::AroundHome(folder.to_owned()));
+        }
         Ok(())
     }
 

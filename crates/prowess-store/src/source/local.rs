@@ -346,6 +346,13 @@ fn no_skill(folder: &Path) -> SourceError {
             "only skills with a `{MANIFEST}` are installed: convert the tool pack first"
         ));
     }
+    if let Some(name) = misspelt_manifest(folder) {
+        return SourceError::new(
+            SourceErrorKind::NotFound,
+            format!("`{place}` holds `{name}` and no `{MANIFEST}`, so agents do not load it"),
+        )
+        .advice(format!("rename it to `{MANIFEST}`"));
+    }
     SourceError::new(
         SourceErrorKind::NotFound,
         format!("there is no `{MANIFEST}` in `{place}`, nor in its folders"),
@@ -355,9 +362,21 @@ fn no_skill(folder: &Path) -> SourceError {
 
 /// The first file of a folder that is a tool pack.
 fn tool_pack(folder: &Path) -> Option<String> {
-    let names = std::fs::read_dir(folder).ok()?.flatten().take(MOST_FOLDERS);
-    let mut names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    names.find(|name| name.ends_with(".tool.json"))
+    names_in(folder).find(|name| name.ends_with(".tool.json"))
+}
+
+/// The first file of a folder whose name is nearly that of a manifest.
+fn misspelt_manifest(folder: &Path) -> Option<String> {
+    let is_similar = |name: &String| {
+        name.eq_ignore_ascii_case(MANIFEST) || name.eq_ignore_ascii_case("SKILLS.md")
+    };
+    names_in(folder).find(is_similar)
+}
+
+/// The names in a folder, as far as it can be read.
+fn names_in(folder: &Path) -> impl Iterator<Item = String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_FOLDERS);
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned())
 }
 
 fn cannot_read(path: &Path, error: &io::Error) -> SourceError {

@@ -615,3 +615,12 @@ fn packages_for_python_are_shown_before() {
     note: nothing was written
     ");
 }
+
+#[test]
+fn a_manifest_with_a_wrong_name_is_to_be_renamed() {
+    let scene = crate::machine().file("work/low/skill.md", crate::skill("low"));
+    let refused = scene.run("install ./low --allow-experimental --yes");
+    assert!(refused.starts_with("exit 3"), "{refused}");
+    assert!(refused.contains("holds `skill.md` and no `SKILL.md`"), "{refused}");
+    assert!(refused.contains("hint: rename it to `SKILL.md`"), "{refused}");
+}

@@ -107,3 +107,21 @@ fn a_folder_with_keys_stays_writable() {
     assert_eq!(scene.text("repo/new"), "made\n");
     assert_eq!(scene.text("repo/.env"), "KEY=1\n");
 }
+
+/// A working directory around the home would grant everything that the user has.
+#[test]
+fn a_folder_around_the_home_is_no_working_directory() {
+    let scene = reader().inside("elsewhere");
+    for arguments in [
+        "run ../skills/probe/where --yes --cwd /",
+        "policy ../skills/probe/where --cwd /",
+        "exec ../skills/probe --yes --cwd .. -- pwd",
+    ] {
+        let refused = scene.run(arguments);
+        assert!(!refused.starts_with("exit 0"), "{refused}");
+        assert!(
+            refused.contains("can't be the working directory, because your home is in it"),
+            "{refused}"
+        );
+    }
+}
