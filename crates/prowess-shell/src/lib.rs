@@ -28,8 +28,9 @@ use std::ops::Range;
 pub use hosts::{HostName, hosts_in};
 pub use programs::ProgramUse;
 
-/// The longest script that is read. Longer ones are read up to here, and are not complete.
-pub const MAX_SCRIPT_BYTES: usize = 1024 * 1024;
+/// The longest script that is read. Longer ones are read up to here, and are not complete. Texts that are made to be slow take
+/// the parser seconds at this size.
+pub const MAX_SCRIPT_BYTES: usize = 256 * 1024;
 
 /// How deep scripts inside scripts are read, as in `sh -c "sh -c …"`.
 const MAX_NESTING: usize = 4;
