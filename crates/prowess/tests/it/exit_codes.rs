@@ -114,14 +114,14 @@ fn what_is_refused_or_nobody_can_be_asked_about_is_four() {
     ];
     check(&scene, 4, &verbs);
     // Two skills, of which one needs the other.
-    let needs =
-        MANIFEST.replace("greet", "top").replace("---\n\n", "dependencies:\n  - greet\n---\n\n");
+    let requirement = "requirements:\n  skills:\n    - name: greet\n---\n\n";
+    let needs = MANIFEST.replace("greet", "top").replace("---\n\n", requirement);
     let scene = scene.file("work/top/SKILL.md", needs);
     let said = scene.run("install ./greet ./top --allow-experimental --yes");
     assert!(said.starts_with("exit 0"), "{said}");
-    if scene.run("info greet").contains("needed by  top") {
-        check(&scene, 4, &["remove greet"]);
-    }
+    let needed = scene.run("info greet");
+    assert!(needed.contains("needed by  top"), "{needed}");
+    check(&scene, 4, &["remove greet"]);
 }
 
 #[test]
@@ -189,9 +189,11 @@ fn every_verb_that_reports_does_so_as_json() {
 
 #[test]
 fn a_skill_that_clients_load_is_not_called_broken() {
-    // The open standard allows no capital letters in a name; Claude Code takes any name.
+    // The open standard allows 1,024 characters in a description; Claude Code takes more.
+    let long =
+        format!("---\nname: review\ndescription: {}\n---\n\nRead it.\n", "word ".repeat(240));
     let scene = machine()
-        .file("home/.claude/skills/Review/SKILL.md", skill("Review"))
+        .file("home/.claude/skills/review/SKILL.md", long)
         .file("home/.claude/skills/empty/SKILL.md", "");
     let listed: serde_json::Value =
         serde_json::from_str(&scene.stdout("list --format json")).expect("JSON");
@@ -201,6 +203,6 @@ fn a_skill_that_clients_load_is_not_called_broken() {
         (found["state"].clone(), found["loaded_by"].to_string())
     };
     assert_eq!(state("empty").0, "broken");
-    let (review, loaded_by) = state("Review");
-    assert!(review == "ok" || review == "errors" && loaded_by.contains("claude-code"), "{listed}");
+    let (review, loaded_by) = state("review");
+    assert!(review == "errors" && loaded_by.contains("claude-code"), "{listed}");
 }
