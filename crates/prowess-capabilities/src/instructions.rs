@@ -16,7 +16,7 @@ pub(crate) enum Text {
 
 /// Languages of code blocks that are commands of a shell.
 const SHELLS: &[&str] = &["bash", "sh", "shell", "zsh", "ksh", "fish"];
-/// The same with prompts and output in between.
+/// Fence languages of terminal sessions: commands after a prompt, with output in between.
 const SESSIONS: &[&str] = &["console", "shell-session", "shellsession", "terminal", "sh-session"];
 /// The most pieces of code of a text that are parsed. What is after them counts as a whole.
 const MAX_PIECES: usize = 4_000;

@@ -109,17 +109,17 @@ impl PlantedScan {
         self.folders.is_empty() && self.absent.is_empty()
     }
 
-    /// Looks, and moves aside what git would run.
+    /// Scans the folders, and moves aside what git would run.
     pub(crate) fn scan(&self) -> Findings {
         self.scan_until(None)
     }
 
-    /// The same after the fact: what was made later than this is not of the run.
+    /// Scans after the fact: files that were created after `until` are not of the run.
     fn scan_until(&self, until: Option<SystemTime>) -> Findings {
         self.scan_within(until, MAX_FOLDERS)
     }
 
-    /// Looks into at most so many folders.
+    /// Scans at most so many folders.
     fn scan_within(&self, until: Option<SystemTime>, most_folders: usize) -> Findings {
         let mut search = Search {
             planted_scan: self,

@@ -64,7 +64,7 @@ pub fn prepare(call: Call, world: &Arc<World>) -> Result<PreparedCall, RunError>
     prepare_for_user(call, UserGrants::none(), world)
 }
 
-/// The same with what the user grants beside what the skill declares.
+/// Prepares a call like [`prepare`], with what the user grants beside what the skill declares.
 pub fn prepare_for_user(
     call: Call,
     user: UserGrants,
@@ -208,7 +208,7 @@ fn refuse_servers_of_databases(grants: &GrantSet, call: &Call) -> Result<(), Run
 pub struct Examination {
     /// What the policy says.
     pub decision: Decision,
-    /// The same in plain words.
+    /// The decision in plain words.
     pub lines: Vec<Line>,
     /// What would keep it from running although the policy does not: a program that is missing, a file that can't be
     /// executed. It is the very error that a run would end with.
@@ -228,7 +228,7 @@ pub fn examine(
     examine_for_user(loaded, tool, mode, &UserGrants::none(), world, approvals)
 }
 
-/// The same with what the user grants beside what the skill declares.
+/// Examines a tool like [`examine`], with what the user grants beside what the skill declares.
 pub fn examine_for_user(
     loaded: &Arc<LoadedSkill>,
     tool: &Tool,

@@ -42,7 +42,7 @@ pub struct CancellationToken(Arc<CancellationShared>);
 
 #[derive(Debug, Default)]
 struct CancellationShared {
-    /// The same as in the state, for those who look after every token.
+    /// A copy of the flag in the state that is cheap to read after every token.
     asked: AtomicBool,
     state: Mutex<CancellationState>,
 }
@@ -64,7 +64,7 @@ impl CancellationToken {
         self.end(None);
     }
 
-    /// The same because of a signal, which the code of the run then tells, as in a shell. The first one counts.
+    /// Cancels the run because of a signal, which decides its exit code, as in a shell. The first signal counts.
     pub fn cancel_by(&self, signal: i32) {
         self.end(Some(signal));
     }

@@ -142,7 +142,7 @@ impl World {
 }
 
 impl World {
-    /// The same machine with the working directory of a tool. Tools that a specification defines work where it says;
+    /// Sets the working directory for a tool. Tools that a specification defines work where it says;
     /// scripts and command lines work in the current folder, as they do for an agent or in a shell.
     pub fn for_tool(mut self, tool: &Tool) -> Result<Self, WorldError> {
         match tool.kind {

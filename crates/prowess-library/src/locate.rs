@@ -52,7 +52,7 @@ pub enum Other {
 enum FileMeaning {
     /// A skill of one file.
     Skill,
-    /// The same, or a file of the skill around it.
+    /// A skill of one file, or a file of the skill around it.
     SkillOrScript,
 }
 

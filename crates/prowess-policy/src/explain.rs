@@ -49,7 +49,7 @@ pub struct Line {
     pub kind: LineKind,
     /// The text.
     pub text: String,
-    /// The same in fewer words, for a question that shows every grant once.
+    /// The text in fewer words, for a question that shows every grant once.
     pub short: Option<String>,
 }
 

@@ -87,7 +87,7 @@ enum ArgumentStyle {
     Either,
     /// A program; its arguments follow.
     Program,
-    /// The same after a mode.
+    /// A program after a mode argument.
     Second,
 }
 

@@ -384,7 +384,7 @@ fn folder_of(base: &Url) -> Url {
 }
 
 fn joined(base: &Url, path: &str) -> Result<Url, SourceError> {
-    base.join(path).map_err(|_| unusable(format!("`{}` is no address of a domain", shown(base))))
+    base.join(path).map_err(|_| unusable(format!("`{}` is not a valid domain URL", shown(base))))
 }
 
 fn gone(url: &Url) -> SourceError {

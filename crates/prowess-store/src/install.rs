@@ -426,13 +426,13 @@ struct FetchedSkill {
 }
 
 impl Installer<'_> {
-    /// Finds out what would change: all of what is wished for, or nothing. Nothing is written.
+    /// Plans a change: all of the requirements or none. Nothing is written.
     pub fn plan(&self, requirements: &[SkillRequirement]) -> Result<InstallPlan, InstallError> {
         self.plan_install(requirements, OnFailure::Stop, MissingSkills::Fail)
     }
 
-    /// The same, but a skill that can't be had does not keep the others: it is among what is left out, with its reason, so
-    /// that one look shows all of them. Whoever applies the plan must agree to that first.
+    /// Plans like [`Self::plan`], but a skill that can't be fetched does not stop the others: it is left out with its reason, so
+    /// that one report lists all of them. The user must agree to that before the plan is applied.
     pub fn plan_collecting_missing(
         &self,
         requirements: &[SkillRequirement],
@@ -440,7 +440,7 @@ impl Installer<'_> {
         self.plan_install(requirements, OnFailure::Stop, MissingSkills::Collect)
     }
 
-    /// The same for requirements that know nothing of each other: those that can't be fulfilled are left out, and
+    /// Plans independent requirements: those that can't be satisfied are left out, and
     /// [`InstallPlan::take_failures`] says why.
     pub fn plan_each(
         &self,

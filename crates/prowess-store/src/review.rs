@@ -1,4 +1,4 @@
-//! Whether a skill may be installed, also in the place of another: what is refused, what the user is asked, what is told.
+//! Reviews a skill before it is installed or updated: refusals, questions, warnings.
 //! Pure: everything that is compared is handed in.
 
 use std::collections::BTreeSet;
@@ -79,7 +79,7 @@ impl fmt::Display for LowerClaim {
     }
 }
 
-/// What the user has allowed beforehand, each by a word of its own.
+/// What the user has allowed in advance, each by its own option.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct InstallPermissions {
     /// `--allow-experimental` (GAIA §4.3).
@@ -90,7 +90,7 @@ pub struct InstallPermissions {
     pub replace_owner: bool,
 }
 
-/// What a look at a candidate has shown.
+/// The result of a review.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Review {
     /// Why it is not installed, whatever anybody answers.
@@ -106,7 +106,7 @@ pub enum Refusal {
     Experimental,
     /// Somebody vouches for it, and it calls itself experimental: the lower one counts (R19).
     CallsItselfExperimental(LowerClaim),
-    /// The same, of a skill that came along with another one (GAIA §4.3): it must be named.
+    /// An experimental dependency (GAIA §4.3): it must be installed by its own name.
     ExperimentalDependency,
     /// The earlier version was signed (attack registry-C3), or by somebody else (attack registry-C4).
     Signature(Change),
@@ -171,12 +171,12 @@ pub enum Question {
         tool: String,
         /// What it has written down.
         was: String,
-        /// The same hash over what is there now.
+        /// The hash of the files that are there now.
         now: String,
     },
 }
 
-/// Looks at a candidate, and at what is installed under its name.
+/// Reviews a candidate against what is installed under its name.
 pub fn review(
     candidate: &Candidate<'_>,
     installed: Option<&LockEntry>,
@@ -338,7 +338,7 @@ fn same_place(one: &Pinned, other: &Pinned) -> bool {
 }
 
 impl Review {
-    /// Takes over what another look has shown and this one has not.
+    /// Adds the findings of another review that this one lacks.
     pub(crate) fn extend(&mut self, other: Self) {
         for refusal in other.refusals {
             if !self.refusals.contains(&refusal) {

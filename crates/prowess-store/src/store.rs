@@ -234,7 +234,7 @@ impl Store {
         }
     }
 
-    /// The same store with somebody who is told, with its path, how far a change is.
+    /// Sets a function that is called with the store's path at each phase of a change.
     #[must_use]
     pub fn on_phase(mut self, tell: fn(&Path, ChangePhase)) -> Self {
         self.on_phase = Some(tell);
@@ -469,7 +469,7 @@ impl Store {
         self.locked(writers)
     }
 
-    /// The same without waiting: nothing when somebody else is at it.
+    /// Takes the lock without waiting; `None` if another process holds it.
     pub fn try_lock(&self) -> Result<Option<StoreGuard<'_>>, StoreError> {
         let writers = self.writers()?;
         if try_flock(&writers).map_err(|source| self.access("lock", WRITERS, source))? {

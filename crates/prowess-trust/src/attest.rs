@@ -219,7 +219,7 @@ impl Attestation {
                 let at = witnessed.unwrap_or(subject.at);
                 if !entry.may_sign(subject.contents) {
                     self.warnings.push(format!(
-                        "the key `{}` of the signature `{path}` may not sign `{}`, says the trust store",
+                        "the key `{}` of the signature `{path}` is not trusted to sign `{}`",
                         proof.key_id, subject.contents.name
                     ));
                     Standing::NotForThisName
@@ -227,7 +227,7 @@ impl Attestation {
                     || entry.not_after.is_some_and(|until| at > until)
                 {
                     self.warnings.push(format!(
-                        "the key `{}` of the signature `{path}` does not count at {at}, says the trust store",
+                        "the key `{}` of the signature `{path}` is not trusted at {at}",
                         proof.key_id
                     ));
                     Standing::OutsideItsTime

@@ -14,7 +14,7 @@ use crate::world::World;
 
 /// How far files are looked for before a run, nearest folders first.
 pub(super) const MAX_FOLDERS: usize = 8192;
-/// The same before a question, where it only serves to tell.
+/// Looks for files with keys before a question, which only reports them.
 pub(super) const MAX_FOLDERS_TOLD: usize = 256;
 
 /// Files that are hidden although the folder around them is opened.

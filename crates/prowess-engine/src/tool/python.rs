@@ -82,7 +82,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// The same for another call of the tool.
+    /// The plan for another call of the tool.
     pub(crate) fn again(&self, call: &Call) -> Self {
         Self { arguments: with_defaults(call), ..self.clone() }
     }

@@ -42,7 +42,7 @@ pub(super) struct Plan {
 
 /// A file without a rule: opening it must fail, otherwise the sandbox does not work.
 pub(super) const SELF_TEST: &std::ffi::CStr = c"/.self-test";
-/// The same file, below the new root. It is empty.
+/// The empty file below the new root.
 pub(super) const EMPTY: &std::ffi::CStr = c".self-test";
 
 impl Plan {

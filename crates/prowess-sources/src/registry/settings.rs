@@ -66,7 +66,7 @@ impl Registries {
         })
     }
 
-    /// The same from the text of the file. The error is a phrase.
+    /// Parses the text of the settings file. The error is a phrase.
     pub fn of(
         variables: &[(String, String)],
         config: Option<&str>,
@@ -294,7 +294,7 @@ fn registry(
 /// The one spelling of a registry's address, which is part of the identity of its skills. The error is a phrase behind its
 /// name.
 fn address(text: &str) -> Result<String, String> {
-    let mut url = Url::parse(text).map_err(|_| "is no address, write `https://HOST`".to_owned())?;
+    let mut url = Url::parse(text).map_err(|_| "is not a URL; write `https://HOST`".to_owned())?;
     web::parse(url.as_str()).map_err(|_| {
         "has to begin with `https://`, without a name or a password; only this machine is asked over `http://`".to_owned()
     })?;

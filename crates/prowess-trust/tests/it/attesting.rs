@@ -180,7 +180,7 @@ fn a_key_signs_the_names_it_may_sign() {
     assert_snapshot!(outcome(&skill(), &[release(&skill(), 1)], &store([key])), @"
     experimental
     SIGNATURE.json ed25519: not for this name, 2 files
-    warning: the key `34750f98bd59fcfc946da45aaabe933b` of the signature `SIGNATURE.json` may not sign `greet`, says the trust store
+    warning: the key `34750f98bd59fcfc946da45aaabe933b` of the signature `SIGNATURE.json` is not trusted to sign `greet`
     ");
 }
 

@@ -304,12 +304,12 @@ fn next_steps(findings: &[VerifiedSkill], choice: ScopeChoice) -> BTreeSet<Strin
         }
         if has(|drift| matches!(drift, Drift::Signature(_))) {
             return Some(
-                "do not use a skill whose signature does not hold; ask its author, or take it away with `prowess remove`"
+                "don't use a skill with an invalid signature; ask its author, or uninstall it with `prowess remove`"
                     .to_owned(),
             );
         }
         has(|drift| matches!(drift, Drift::Tier { .. })).then(|| {
-            "`prowess trust list` shows whose signatures count; trust the key with `prowess trust add`, or take the skill away with `prowess remove`"
+            "`prowess trust list` shows whose signatures count; trust the key with `prowess trust add`, or uninstall the skill with `prowess remove`"
                 .to_owned()
         })
     };

@@ -185,7 +185,7 @@ fn a_revoked_key_that_still_counts_is_told() {
       tier: it was installed as community and is experimental by what its signatures prove now
     --- stderr
     using your own skills in `~/.local/share/prowess`
-    hint: do not use a skill whose signature does not hold; ask its author, or take it away with `prowess remove`
+    hint: don't use a skill with an invalid signature; ask its author, or uninstall it with `prowess remove`
     ");
 }
 
@@ -207,7 +207,7 @@ fn the_next_step_is_one_that_helps() {
       tier: it was installed as community and is experimental by what its signatures prove now
     --- stderr
     using the project's skills in `[SCENE]/work/.prowess`
-    hint: `prowess trust list` shows whose signatures count; trust the key with `prowess trust add`, or take the skill away with `prowess remove`
+    hint: `prowess trust list` shows whose signatures count; trust the key with `prowess trust add`, or uninstall the skill with `prowess remove`
     ");
     trust(&scene, "release", "publisher");
     // In a project the command is another one.

@@ -222,7 +222,7 @@ fn what_a_variable_says_is_no_fault_of_a_file() {
     assert_snapshot!(scene.run("search greet"), @"
     exit 1
     --- stderr
-    error: the variable `PROWESS_REGISTRY` is no address, write `https://HOST`
+    error: the variable `PROWESS_REGISTRY` is not a URL; write `https://HOST`
     hint: or give it the name of a `[registries.NAME]` of your settings
     ");
     let manifest = "name: helper\nversion: 1.0.0\ndescription: Helps\ndefault_set: office\nskill_sets:\n  office: [greet]\n";
