@@ -70,7 +70,7 @@ const TRIALS: &[Trial] = &[
         succeeds: true,
     },
     Trial {
-        title: "A script, with the programs that it names and no others",
+        title: "A script, with base utilities and the programs that the skill names",
         arguments: &["examples/git-insights/hot_files", "--input", "count=3"],
         succeeds: true,
     },
