@@ -89,7 +89,7 @@ const TRIALS: &[Trial] = &[
         succeeds: true,
     },
     Trial {
-        title: "An attempt to read a file that was not granted: for the tool it does not exist",
+        title: "An attempt to read passwords: refused unless a person approves it",
         arguments: &["examples/word-count/count", "--input", "file=/etc/shadow"],
         succeeds: false,
     },
