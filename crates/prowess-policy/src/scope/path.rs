@@ -86,10 +86,11 @@ pub enum PathError {
 /// `.npmrc`. In a run in the home directory `./` is treated as `~/`, see [`PathPattern::in_home`].
 pub fn secret_place(root: PathRoot, parts: &[String]) -> Option<&'static str> {
     let is_there = |protected: Protected| match protected {
+        // Not looked at in a working directory, whose files are asked about by the thousand.
+        Protected::BelowHome(_) if root == PathRoot::Working => false,
         Protected::BelowHome(place) => {
             let wanted: Vec<&str> = place.split('/').collect();
-            root != PathRoot::Working
-                && parts.windows(wanted.len()).any(|window| window.iter().eq(wanted.iter()))
+            parts.windows(wanted.len()).any(|window| window.iter().eq(wanted.iter()))
         }
         Protected::AnyDepth(name) => parts
             .iter()
