@@ -45,8 +45,6 @@ pub(crate) fn load_without_errors(
     }
 }
 
-pub(crate) use self::load_without_errors as sound;
-
 /// The machine with the working directory of a tool.
 pub(crate) fn world_for(tool: &Tool, world: Arc<World>) -> Result<World, Error> {
     let world = Arc::unwrap_or_clone(world).for_tool(tool);

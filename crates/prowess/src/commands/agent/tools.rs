@@ -76,7 +76,7 @@ pub(super) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     for member in composition.members.iter().filter(|member| member.fit == Fit::Fits) {
         let Some(present) = &member.present else { continue };
         let loaded = skill_ref::load(&present.directory, printer)?;
-        let sound = tool_run::sound(&loaded, None, "loaded", printer)?;
+        let sound = tool_run::load_without_errors(&loaded, None, "loaded", printer)?;
         let version = sound.skill.version.as_ref().map(|version| version.as_str());
         roof.add(&sound.name, version, &present.directory, &sound.skill.tools)?;
     }
