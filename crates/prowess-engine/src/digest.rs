@@ -266,6 +266,11 @@ fn hash_file(path: &Path, most: u64, room: u64, kept: &mut Vec<u8>) -> io::Resul
     }
 }
 
+/// The SHA-256 of bytes, in hexadecimal.
+pub(crate) fn of_bytes(bytes: &[u8]) -> String {
+    hexadecimal(&Sha256::digest(bytes))
+}
+
 pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {

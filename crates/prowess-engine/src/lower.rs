@@ -1,6 +1,7 @@
 //! From what a decision allows to what a sandbox enforces: patterns to paths, names to images, variables to values.
 
 mod files;
+mod folder_cache;
 mod preview;
 mod protect;
 mod secrets;
@@ -76,7 +77,13 @@ pub(crate) fn lower(
     let mut warnings = not_there(allowed);
     let opened = files::open(allowed, world, launch.skill_directory)?;
     warnings.extend(opened.warnings);
-    let hidden = secrets::hidden(&opened.grants, allowed, world, secrets::MAX_FOLDERS);
+    let hidden = secrets::hidden(
+        &opened.grants,
+        allowed,
+        world,
+        secrets::MAX_FOLDERS,
+        secrets::CacheUse::Update,
+    );
     if !hidden.is_complete {
         warnings.push(format!(
             "the granted folders contain more than {} folders: files such as `.env` in deeply nested ones are not hidden",

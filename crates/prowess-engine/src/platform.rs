@@ -45,6 +45,30 @@ pub(crate) struct Identity {
     changed: (i64, i64),
 }
 
+impl Identity {
+    /// How many numbers an identity consists of.
+    pub(crate) const NUMBERS: usize = 7;
+
+    /// Its numbers, for a file.
+    pub(crate) fn to_numbers(self) -> [u64; Self::NUMBERS] {
+        let Self { place: (device, inode), size, modified, changed } = self;
+        let times = [modified.0, modified.1, changed.0, changed.1].map(i64::cast_unsigned);
+        [device, inode, size, times[0], times[1], times[2], times[3]]
+    }
+
+    /// The identity with these numbers.
+    pub(crate) fn from_numbers(numbers: [u64; Self::NUMBERS]) -> Self {
+        let [device, inode, size, times @ ..] = numbers;
+        let [modified, modified_nanos, changed, changed_nanos] = times.map(u64::cast_signed);
+        Self {
+            place: (device, inode),
+            size,
+            modified: (modified, modified_nanos),
+            changed: (changed, changed_nanos),
+        }
+    }
+}
+
 /// Identifies a file or folder, whatever its content: device and inode.
 pub(crate) type PlaceOf = (u64, u64);
 

@@ -16,6 +16,7 @@ use prowess_policy::{
 use prowess_sandbox::{FileAccess, FileGrant};
 
 use super::files::{self, FileContext, FileError};
+use super::secrets::CacheUse;
 use super::uses::Uses;
 use super::{protect, secrets, worktree};
 use crate::programs::Images;
@@ -93,7 +94,8 @@ impl GrantPreview {
             realities.push((grant.to_string(), effect_of));
             opened.extend(found.unwrap_or_default());
         }
-        let hidden = secrets::hidden(&opened, allowed, world, secrets::MAX_FOLDERS_TOLD);
+        let hidden =
+            secrets::hidden(&opened, allowed, world, secrets::MAX_FOLDERS_TOLD, CacheUse::ReadOnly);
         let repository = worktree::open(images, &opened, world);
         let is_limited = allowed.limits.memory_bytes.is_some();
         let best_effort = (is_limited && !prowess_sandbox::has_memory_accounting())

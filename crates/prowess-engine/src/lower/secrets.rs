@@ -1,7 +1,6 @@
 //! Files with keys that may be anywhere, such as `.env`: a folder is opened without them.
 
-use std::collections::{BTreeSet, VecDeque};
-use std::fs;
+use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use prowess_policy::SandboxSpec;
@@ -10,6 +9,7 @@ use prowess_policy::spec::{Action, FileScope};
 use prowess_sandbox::FileGrant;
 
 use super::files::SYSTEM;
+use super::folder_cache::FolderCache;
 use crate::world::World;
 
 /// How far files are looked for before a run, nearest folders first.
@@ -25,12 +25,20 @@ pub(super) struct HiddenFiles {
     pub(super) is_complete: bool,
 }
 
+/// Whether the cache of folders may be written: verbs that only report write nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CacheUse {
+    ReadOnly,
+    Update,
+}
+
 /// Looks for files with keys in folders that are opened. A file that a grant names is not hidden: the policy decides that.
 pub(super) fn hidden(
     opened: &[FileGrant],
     allowed: &SandboxSpec,
     world: &World,
     most: usize,
+    cache_use: CacheUse,
 ) -> HiddenFiles {
     let mut found = HiddenFiles { files: BTreeSet::new(), is_complete: true };
     let is_opened = |path: &Path| opened.iter().any(|grant| path.starts_with(&grant.path));
@@ -41,33 +49,34 @@ pub(super) fn hidden(
             found.files.extend(real);
         }
     };
-    let mut open: VecDeque<PathBuf> = VecDeque::new();
-    let mut known: BTreeSet<PathBuf> = BTreeSet::new();
+    let mut roots: HashSet<PathBuf> = HashSet::new();
     for grant in opened.iter().filter(|grant| !is_of_system(&grant.path)) {
         if grant.path.is_dir() {
-            open.push_back(grant.path.clone());
+            roots.insert(grant.path.clone());
         } else {
             add(grant.path.clone());
         }
     }
+    let mut open: VecDeque<PathBuf> = roots.iter().cloned().collect();
+    if open.is_empty() {
+        return found;
+    }
+    let mut cache = FolderCache::load(&world.state.cache, &world.working_directory);
     let mut looked_at = 0;
     while let Some(folder) = open.pop_front() {
-        if !known.insert(folder.clone()) {
-            continue;
-        }
         looked_at += 1;
         if looked_at > most {
             found.is_complete = false;
             break;
         }
-        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let Ok(kind) = entry.file_type() else { continue };
-            if kind.is_dir() {
-                open.push_back(entry.path());
-            } else if entry.file_name().to_str().is_some_and(may_be_secret) {
-                add(entry.path());
-            }
-        }
+        let listing = cache.listing(&folder, may_be_secret);
+        listing.files.iter().for_each(|name| add(folder.join(name)));
+        let inner = listing.folders.iter().map(|name| folder.join(name));
+        // A granted folder inside another one is in the queue already.
+        open.extend(inner.filter(|path| !roots.contains(path)));
+    }
+    if cache_use == CacheUse::Update {
+        cache.save();
     }
     found
 }
