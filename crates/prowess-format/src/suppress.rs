@@ -1,6 +1,8 @@
 //! Comments in a skill that allow a rule: `<!-- prowess: allow rule -->` in the body, `# prowess: allow rule` in the front
 //! matter.
 
+use memchr::memmem;
+
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::document::Document;
 use crate::rules;
@@ -23,7 +25,8 @@ pub struct Allowed {
 pub fn allowed(document: &Document<'_>) -> Allowed {
     let mut allowed = Allowed::default();
     let yaml = document.yaml.slice(document.text);
-    if yaml.contains(MARK) {
+    let is_marked = |text: &str| memmem::find(text.as_bytes(), MARK.as_bytes()).is_some();
+    if is_marked(yaml) {
         for line in yaml.split_inclusive('\n') {
             let start = line.as_ptr() as usize - document.text.as_ptr() as usize;
             // A comment is a whole line, or comes after white space: `a#b` is text.
@@ -36,7 +39,7 @@ pub fn allowed(document: &Document<'_>) -> Allowed {
         }
     }
     let body = document.body_text();
-    if body.contains(MARK) {
+    if is_marked(body) {
         let base = document.body.start as usize;
         for (at, opening) in body.match_indices("<!--") {
             let start = at + opening.len();

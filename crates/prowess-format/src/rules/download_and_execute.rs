@@ -1,5 +1,7 @@
 //! `download-and-execute`.
 
+use memchr::memmem;
+
 use crate::diagnostic::{Findings, Severity, rule};
 use crate::rules::Subject;
 use crate::span::Span;
@@ -50,13 +52,13 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
 /// The commands in `` !`cmd` `` and in blocks opened by `` ```! ``, with their offsets. Clients that inject commands find them
 /// by this notation, whatever the dialect of the file.
 fn injected_commands(body: &str) -> impl Iterator<Item = (usize, &str)> {
-    let inline = body.match_indices("!`").filter_map(|(at, mark)| {
-        let start = at + mark.len();
+    let inline = memmem::find_iter(body.as_bytes(), "!`").filter_map(|at| {
+        let start = at + "!`".len();
         let length = body[start..].find(['`', '\n'])?;
         body[start + length..].starts_with('`').then(|| (start, &body[start..start + length]))
     });
-    let blocks = body.match_indices("```!").filter_map(|(at, mark)| {
-        let start = at + mark.len();
+    let blocks = memmem::find_iter(body.as_bytes(), "```!").filter_map(|at| {
+        let start = at + "```!".len();
         let length = body[start..].find("```")?;
         Some((start, &body[start..start + length]))
     });

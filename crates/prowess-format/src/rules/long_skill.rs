@@ -35,8 +35,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let body = subject.document.body_text();
     let message = if lines > MAX_LINES {
         format!("{lines} lines, at most {MAX_LINES} are recommended")
-    } else if body.len() > MAX_TOKENS && estimated_tokens(body) > MAX_TOKENS {
-        let tokens = estimated_tokens(body);
+    } else if body.len() > MAX_TOKENS
+        && let tokens = estimated_tokens(body)
+        && tokens > MAX_TOKENS
+    {
         format!("about {tokens} tokens in the body, at most {MAX_TOKENS} are recommended")
     } else {
         return;
@@ -56,21 +58,53 @@ fn estimated_tokens(text: &str) -> usize {
     let mut thousandths = 0;
     let mut letters = 0_usize;
     for character in text.chars() {
-        letters = if character.is_ascii_alphabetic() { letters + 1 } else { 0 };
+        if character.is_ascii() {
+            let class = ASCII[character as usize];
+            letters = if class == LETTER { letters + 1 } else { 0 };
+            thousandths += match letters {
+                0 => class,
+                1 => FIRST_LETTER,
+                // A longer run of letters is not a word, but encoded data.
+                _ if letters > LONGEST_WORD => 400,
+                _ => 0,
+            };
+            continue;
+        }
+        letters = 0;
         thousandths += match character {
-            _ if letters == 1 => 1_168,
-            // A longer run of letters is not a word, but encoded data.
-            _ if letters > LONGEST_WORD => 400,
-            _ if letters > 0 || character.is_whitespace() => 0,
-            '0'..='9' => 1_076,
-            _ if character.is_ascii() => 646,
             // Han, kana, Hangul and their punctuation.
-            '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{ff00}'..='\u{ffef}' => 862,
+            '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{ff00}'..='\u{ffef}'
+                if character != '\u{3000}' =>
+            {
+                862
+            }
+            _ if character.is_whitespace() => 0,
             _ => 724,
         };
     }
     thousandths / 1_000
 }
+
+const FIRST_LETTER: usize = 1_168;
+/// Marks letters in [`ASCII`], whose weight depends on those before them.
+const LETTER: usize = usize::MAX;
+
+/// The weight of each ASCII character: most of the text of most skills, so it is looked up.
+const ASCII: [usize; 128] = {
+    let mut weights = [646; 128];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        if byte.is_ascii_alphabetic() {
+            weights[byte as usize] = LETTER;
+        } else if byte.is_ascii_digit() {
+            weights[byte as usize] = 1_076;
+        } else if (byte as char).is_whitespace() {
+            weights[byte as usize] = 0;
+        }
+        byte += 1;
+    }
+    weights
+};
 
 #[cfg(test)]
 mod tests {
