@@ -118,9 +118,15 @@ pub(crate) fn text(bytes: Vec<u8>) -> io::Result<String> {
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
 }
 
+/// The most memory that is reserved because a file says how large it is.
+const MAX_RESERVED_BYTES: u64 = 1 << 20;
+
 /// Reads an open file of at most `max_bytes`.
 pub fn read_open(file: File, max_bytes: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
+    // One byte more than the file has, so that its end is noticed without growing. The size is only a hint, so what is
+    // reserved for it is bounded.
+    let size = file.metadata().map_or(0, |data| data.len()).min(max_bytes).min(MAX_RESERVED_BYTES);
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0).saturating_add(1));
     file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > max_bytes {
         return Err(io::Error::other(format!("it has more than {max_bytes} bytes")));
