@@ -2,6 +2,7 @@
 //! prompts that are answered at the same time. Prints a line of JSON per figure; `cargo xtask bench engine` makes a table
 //! of them.
 
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -61,10 +62,23 @@ impl Observer for Printed {
     }
 }
 
-/// Runs per second of the bare sandbox, with as many threads as the service has and what the tool is granted: the working
-/// directory and 2 GiB of memory.
-fn bare(count: usize, threads: usize, world: &World) -> f64 {
-    let folder = &world.working_directory;
+/// Runs per second of the bare sandbox, with as many threads as the service has and what the tool's sandbox is made of: the
+/// working directory with its hooks kept read-only, the folder of the skill, and 2 GiB of memory.
+fn bare(count: usize, threads: usize, tools: &Tools) -> f64 {
+    let folder = &tools.world.working_directory;
+    let hooks = folder.join(".git/hooks");
+    let skill = tools.skill.directory.as_deref().expect("it was read from a folder");
+    let files = [
+        (folder.as_path(), FileAccess::Write),
+        (&hooks, FileAccess::Read),
+        (skill, FileAccess::Execute),
+    ];
+    let grant = |(path, access): (&Path, FileAccess)| FileGrant {
+        path: path.to_owned(),
+        access,
+        pattern: None,
+        create: false,
+    };
     let started = Instant::now();
     std::thread::scope(|scope| {
         for thread in 0..threads {
@@ -73,12 +87,7 @@ fn bare(count: usize, threads: usize, world: &World) -> f64 {
                     let mut spec = Spec::new("/bin/echo");
                     spec.arguments = vec!["hello".into()];
                     spec.limits.memory = Some(2 << 30);
-                    spec.files.push(FileGrant {
-                        path: folder.clone(),
-                        access: FileAccess::Write,
-                        pattern: None,
-                        create: false,
-                    });
+                    spec.files = files.map(grant).to_vec();
                     let mut printed = Printed::default();
                     prowess_sandbox::run(spec, &mut printed).expect("it runs");
                     assert_eq!(printed.0, 6);
@@ -134,7 +143,7 @@ fn lost(events: &mut EventReceiver) -> usize {
 
 fn tools(count: usize, threads: usize, tools: &Tools) -> Result<Value, Error> {
     let service = ExecutionService::new(limits(threads));
-    let bare_before = bare(count, threads, &tools.world);
+    let bare_before = bare(count, threads, tools);
     let (memory, before) = (status("VmRSS")?, status("Threads")?);
     let preparing = Instant::now();
     // The first run holds the others up until all of them are queued, so that waiting is what is measured.
@@ -172,7 +181,7 @@ fn tools(count: usize, threads: usize, tools: &Tools) -> Result<Value, Error> {
     }
     let time = started.elapsed();
     // Before and after, so that whatever else the machine does happens to both.
-    let bare = f64::midpoint(bare_before, bare(count, threads, &tools.world));
+    let bare = f64::midpoint(bare_before, bare(count, threads, tools));
     Ok(json!({
         "figure": "tools",
         "runs": count,
@@ -320,7 +329,7 @@ fn main() -> Result<(), Error> {
     let folder = tempfile::tempdir()?;
     let root = folder.path().canonicalize()?;
     std::fs::create_dir_all(root.join("home"))?;
-    std::fs::create_dir_all(root.join("repo/.git"))?;
+    std::fs::create_dir_all(root.join("repo/.git/hooks"))?;
     std::fs::create_dir_all(root.join("skills/bench"))?;
     std::fs::write(root.join("repo/.git/HEAD"), "ref: refs/heads/main\n")?;
     std::fs::write(root.join("skills/bench/SKILL.md"), TOOL)?;
@@ -330,7 +339,6 @@ fn main() -> Result<(), Error> {
     let shared = Tools { skill, world: Arc::new(world) };
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     // Whatever happens once per process happens here.
-    bare(20, threads, &shared.world);
     tools(20, threads, &shared)?;
     for count in [1, 10, 100, 1000] {
         println!("{}", tools(count, threads, &shared)?);
