@@ -21,6 +21,9 @@ use crate::skill::{check_report, skill_ref};
 use crate::terminal::printer::{Channel, Printer, inline};
 use crate::terminal::wrap::wrap;
 
+/// Maximum number of cuts that are reported one by one.
+const MOST_CUTS: usize = 50;
+
 /// Print what a model is told about skills
 ///
 /// Prints a manifest for the prompt of a model, or for a request to a provider.
@@ -261,8 +264,11 @@ fn note_absent(catalogue: &Catalogue, found: usize, format: ManifestFormat, prin
 
 /// Says how many tokens the manifest has and what the budget cut.
 fn report(arguments: &Arguments, manifest: &Manifest, printer: &mut Printer) {
-    for cut in &manifest.cuts {
+    for cut in manifest.cuts.iter().take(MOST_CUTS) {
         printer.warning(&cut_text(cut));
+    }
+    if let Some(more) = manifest.cuts.len().checked_sub(MOST_CUTS).filter(|more| *more > 0) {
+        printer.warning(&format!("the budget made {more} more cuts (`--format json` lists all)"));
     }
     match (arguments.budget, arguments.level) {
         (Some(budget), _) if manifest.tokens > budget => printer.warning(&format!(
