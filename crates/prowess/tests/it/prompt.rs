@@ -211,3 +211,35 @@ fn tools_have_the_names_of_each_format() {
     assert_eq!(both["web/search_web"]["name"], "web/search_web");
     assert_eq!(both["other/search_web"]["skill"], "other");
 }
+
+#[test]
+fn a_quiz_gate_withholds_the_body_and_the_files() {
+    let scene = scene().copy("examples/api-onboarding", "api-onboarding");
+    let text = std::fs::read_to_string(scene.path().join("api-onboarding/SKILL.md")).expect("text");
+    let (_, body) = text.rsplit_once("\n---\n").expect("front matter");
+    let line = body.lines().find(|line| line.len() > 40).expect("a sentence");
+    for command in ["--level 3", "--level 3 --format json", "--format json"] {
+        let shown = scene.stdout(&format!("prompt api-onboarding {command}"));
+        assert!(shown.contains("quiz"), "{shown}");
+        for secret in [line, "references/", "correct"] {
+            assert!(!shown.contains(secret), "{command} {secret}: {shown}");
+        }
+    }
+    let file = scene.run("prompt api-onboarding --file SKILL.md");
+    assert!(file.contains("withheld until its quiz is passed"), "{file}");
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_neither_listed_nor_read() {
+    let scene = instructions().file("secret.txt", "A secret\n");
+    let folder = scene.path().join("all/style");
+    std::os::unix::fs::symlink("../../secret.txt", folder.join("link.md")).expect("a link");
+    std::os::unix::fs::symlink("../..", folder.join("up")).expect("a link");
+    let listed = scene.stdout("prompt all/style --level 3");
+    assert!(!listed.contains("link.md") && !listed.contains("secret"), "{listed}");
+    for path in ["link.md", "up/secret.txt"] {
+        let answer = scene.run(&format!("prompt all/style --file {path}"));
+        assert!(answer.starts_with("exit 3") && !answer.contains("A secret"), "{answer}");
+    }
+}
