@@ -28,6 +28,7 @@ mod held_output;
 mod inputs;
 mod loaded;
 mod lower;
+pub mod manifest;
 mod mcp_servers;
 mod model;
 mod named_programs;

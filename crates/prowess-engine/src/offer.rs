@@ -20,6 +20,8 @@ pub struct ToolOffer {
     pub native: Vec<(String, String)>,
     /// Tools of skills, in the order in which the skills were given.
     pub tools: Vec<OfferedTool>,
+    /// Skills with `mode: true` (SKL layer 2): name and description.
+    pub mode_commands: Vec<(String, String)>,
 }
 
 /// A tool of a skill.
@@ -38,12 +40,13 @@ pub struct OfferedTool {
 }
 
 impl ToolOffer {
-    /// The tools that are available in a mode (GIB §7.2). Names that several skills use get the skill's name as a
-    /// prefix.
+    /// The tools that are available in a mode (GIB §7.2) and that a model may call. Names that several skills use get the
+    /// skill's name as a prefix.
     pub fn of<'s>(skills: impl IntoIterator<Item = (&'s str, &'s Skill)>, mode: Mode) -> Self {
         let available: Vec<(&str, &Skill)> = skills
             .into_iter()
             .filter(|(_, skill)| is_available(skill.modes.iter().map(|mode| mode.as_str()), mode))
+            .filter(|(_, skill)| !skill.is_hidden_from_model())
             .collect();
         let mut uses: BTreeMap<&str, usize> = BTreeMap::new();
         for tool in available.iter().flat_map(|(_, skill)| &skill.tools) {
@@ -65,13 +68,34 @@ impl ToolOffer {
                     parameters: tool.arguments_schema(),
                 });
             }
+            if skill.is_mode_command() {
+                let description = one_line(skill.model_description(skill_name));
+                offer.mode_commands.push((one_line(skill_name), description));
+            }
         }
         offer
     }
 
+    /// Adds the host's own tools. A tool of a skill that has the name of one of them gets the skill's name as a prefix.
+    #[must_use]
+    pub fn with_native(mut self, native: Vec<(String, String)>) -> Self {
+        self.native = native;
+        for number in 0..self.tools.len() {
+            let tool = &self.tools[number];
+            if self.native.iter().any(|(name, _)| *name == tool.name) {
+                let name = safe(&format!("{}__{}", tool.skill, tool.tool));
+                self.tools[number].name = self.unused(name);
+            }
+        }
+        self
+    }
+
     /// Makes a name unique: different names may become equal when they are sanitized or shortened.
     fn unused(&self, name: String) -> String {
-        let is_taken = |name: &str| self.tools.iter().any(|tool| tool.name == name);
+        let is_taken = |name: &str| {
+            self.tools.iter().any(|tool| tool.name == name)
+                || self.native.iter().any(|(native, _)| native == name)
+        };
         if !is_taken(&name) {
             return name;
         }
@@ -101,39 +125,43 @@ impl ToolOffer {
         };
         group("Native Tools", &mut native.into_iter());
         group("Skills", &mut skills.into_iter());
+        let commands = self.mode_commands.iter().map(|(name, description)| (name, description));
+        group("Mode Commands", &mut commands.into_iter());
         text
     }
 
     /// The `tools` of a request in `OpenAI`'s format.
     pub fn openai(&self) -> Value {
-        let tool = |tool: &OfferedTool| {
+        let tool = |(name, description, parameters): (&str, String, Value)| {
             json!({
                 "type": "function",
-                "function": {
-                    "name": tool.name,
-                    "description": tool.description,
-                    "parameters": tool.parameters,
-                },
+                "function": { "name": name, "description": description, "parameters": parameters },
             })
         };
-        self.tools.iter().map(tool).collect()
+        self.all().map(tool).collect()
     }
 
     /// The `tools` of a request in Anthropic's format.
     pub fn anthropic(&self) -> Value {
-        let tool = |tool: &OfferedTool| {
-            json!({
-                "name": tool.name,
-                "description": tool.description,
-                "input_schema": tool.parameters,
-            })
-        };
-        self.tools.iter().map(tool).collect()
+        let tool = |(name, description, parameters): (&str, String, Value)| json!({ "name": name, "description": description, "input_schema": parameters });
+        self.all().map(tool).collect()
+    }
+
+    /// The tools of the host, whose parameters are unknown, and those of skills: name, description and schema.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&str, String, Value)> {
+        let native = self.native.iter().map(|(name, description)| {
+            let schema = json!({ "type": "object", "properties": {} });
+            (name.as_str(), one_line(description), schema)
+        });
+        let tools = self.tools.iter();
+        let tools = tools
+            .map(|tool| (tool.name.as_str(), tool.description.clone(), tool.parameters.clone()));
+        native.chain(tools)
     }
 }
 
 /// Untrusted text in one line, so that it can't imitate another tool, with invisible characters escaped.
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     visible(&words.join(" ")).into_owned()
 }

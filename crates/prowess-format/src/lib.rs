@@ -37,6 +37,7 @@ pub mod specification;
 pub mod suppress;
 pub mod template;
 pub mod text;
+pub mod tokens;
 pub mod tool_output;
 
 pub use read::{Checked, ReadOptions, check, check_bytes, form_of, read, read_bytes};

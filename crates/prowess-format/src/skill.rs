@@ -528,6 +528,17 @@ impl Skill {
             "" => self.description.as_ref().map_or("", |text| text.as_str()),
             own => own,
         };
+        self.within_limit(description)
+    }
+
+    /// The description of the skill for a model, without surrounding white space; the name if there is none. It is cut like
+    /// that of a tool.
+    pub fn model_description<'s>(&'s self, name: &'s str) -> &'s str {
+        self.within_limit(self.description_or(name).trim())
+    }
+
+    /// Cuts a description where the dialect's specification says that hosts cut it.
+    fn within_limit<'s>(&self, description: &'s str) -> &'s str {
         let limit = self.dialect.description;
         let end = description.char_indices().nth(limit.most).filter(|_| limit.is_cut);
         end.map_or(description, |(end, _)| &description[..end])
@@ -568,6 +579,26 @@ impl Skill {
             .as_ref()
             .and_then(|runtime| runtime.kind.as_ref())
             .map_or("markdown-skill", |kind| kind.as_str())
+    }
+
+    /// Whether only the user may invoke the skill (`disable-model-invocation`).
+    pub fn is_hidden_from_model(&self) -> bool {
+        self.invocation.disable_model_invocation.as_ref().is_some_and(|flag| flag.value)
+    }
+
+    /// Whether the skill is in the user's menu of commands (`user-invocable`; true by default).
+    pub fn is_user_invocable(&self) -> bool {
+        self.invocation.user_invocable.as_ref().is_none_or(|flag| flag.value)
+    }
+
+    /// Whether the skill is listed among the mode commands (`mode`; false by default).
+    pub fn is_mode_command(&self) -> bool {
+        self.invocation.mode.as_ref().is_some_and(|flag| flag.value)
+    }
+
+    /// Whether a quiz withholds the body and the files until it is passed (SKL layer 4).
+    pub fn is_gated(&self) -> bool {
+        self.quiz.iter().any(|quiz| quiz.gate)
     }
 
     /// Whether the skill has a layer with this id.

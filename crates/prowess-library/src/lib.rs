@@ -21,6 +21,7 @@ pub mod migration;
 mod models;
 mod packaged_files;
 pub mod packages;
+mod selection;
 
 pub use capabilities::{capabilities_in, capabilities_json};
 pub use check_settings::{CHECK_SETTINGS, CheckSettings};
@@ -33,3 +34,4 @@ pub use library::{Library, Statistics};
 pub use locate::{Found, Located, Other, needs_fetch};
 pub use models::ModelCache;
 pub use packaged_files::PackagedFiles;
+pub use selection::{LeftOutSkill, SkillSelection};

@@ -3,3 +3,4 @@
 mod fetching;
 mod packages;
 mod resolving;
+mod selecting;

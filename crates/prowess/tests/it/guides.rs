@@ -49,6 +49,11 @@ const COMMITS: &str = "fix: a crash on empty files\nfeat: read PDF files\n";
 const HISTORY: &str = "git init -q && git add . && git -c user.name=Ada -c user.email=ada@example.com commit -qm 'Add the examples'";
 
 #[test]
+fn manifests() {
+    guide("manifests", &page_scene(&[]), 0);
+}
+
+#[test]
 fn the_readme() {
     let provider = model("Dogs are welcome in the garden, and guide dogs everywhere [1].");
     let scene = page_scene(&[("OLLAMA_HOST", provider.url())]);
