@@ -16,6 +16,7 @@ pub(crate) mod key;
 pub(crate) mod list;
 pub(crate) mod lock;
 pub(crate) mod man;
+pub(crate) mod mcp;
 pub(crate) mod migrate;
 pub(crate) mod models;
 pub(crate) mod new;
@@ -73,6 +74,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Verb::Workflow(arguments) => workflow::run(&arguments, &mut printer),
         Verb::Prompt(arguments) => prompt::run(&arguments, &mut printer),
         Verb::Models(arguments) => models::run(&arguments, &mut printer),
+        Verb::Mcp(arguments) => mcp::run(&arguments, &mut printer),
         Verb::Policy(arguments) => policy::run(&arguments, &mut printer),
         Verb::Approvals(arguments) => approvals::run(&arguments, &mut printer),
         Verb::Kb(arguments) => kb::run(&arguments, &mut printer),
