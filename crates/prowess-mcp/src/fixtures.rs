@@ -5,8 +5,8 @@ use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ClientResult,
     ContentBlock, ElicitRequest, ElicitRequestParams, GetPromptRequestParams, GetPromptResponse,
     GetPromptResult, InputRequests, InputRequiredResult, InputResponses, ProgressNotificationParam,
-    Prompt, ReadResourceRequestParams, ReadResourceResult, Resource, ResourceTemplate,
-    ServerCapabilities, ServerRequest, Tool,
+    Prompt, PromptArgument, ReadResourceRequestParams, ReadResourceResult, Resource,
+    ResourceTemplate, ServerCapabilities, ServerRequest, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
@@ -95,17 +95,25 @@ pub(crate) fn tools() -> Vec<Tool> {
 
 /// The prompts.
 pub(crate) fn prompts() -> Vec<Prompt> {
-    let list = json!([
-        { "name": "test_simple_prompt" },
-        { "name": "test_prompt_with_arguments", "arguments": [
-            { "name": "arg1", "required": true }, { "name": "arg2", "required": true },
-        ] },
-        { "name": "test_prompt_with_embedded_resource",
-          "arguments": [{ "name": "resourceUri", "required": true }] },
-        { "name": "test_prompt_with_image" },
-        { "name": "test_input_required_result_prompt" },
-    ]);
-    serde_json::from_value(list).unwrap_or_default()
+    let prompts: [(&str, &[&str]); 5] = [
+        ("test_simple_prompt", &[]),
+        ("test_prompt_with_arguments", &["arg1", "arg2"]),
+        ("test_prompt_with_embedded_resource", &["resourceUri"]),
+        ("test_prompt_with_image", &[]),
+        ("test_input_required_result_prompt", &[]),
+    ];
+    let prompt = |(name, arguments): (&str, &[&str])| {
+        let argument = |name: &&str| {
+            let argument = PromptArgument::new(*name).with_description("For the test suite");
+            argument.with_required(true)
+        };
+        Prompt::new(
+            name,
+            Some("For the test suite"),
+            Some(arguments.iter().map(argument).collect()),
+        )
+    };
+    prompts.map(prompt).into()
 }
 
 /// The resources.

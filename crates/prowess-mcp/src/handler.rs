@@ -10,7 +10,7 @@ use rmcp::model::{
     GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
     ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
     ReadResourceResponse, ReadResourceResult, Resource, ResourceContents, ServerCapabilities,
-    ServerConfig, SubscriptionFilter,
+    ServerConfig, SubscriptionFilter, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -94,6 +94,12 @@ impl ServerHandler for Handler {
             cache_scope: Some(CacheScope::Private),
             ..ListToolsResult::default()
         })
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        let fixture = || fixtures::tools().into_iter().find(|tool| tool.name == name);
+        let served = self.catalog().tools.get(name).map(|tool| tool.definition.clone());
+        served.or_else(|| self.has_fixtures().then(fixture).flatten())
     }
 
     async fn call_tool(

@@ -31,7 +31,7 @@ use crate::terminal::printer::Printer;
 Examples:
   prowess mcp examples
   prowess mcp examples/word-count examples/git-insights
-  PROWESS_MCP_TOKEN=secret prowess mcp examples --http 127.0.0.1:8765")]
+  PROWESS_MCP_TOKEN=choose-a-long-secret prowess mcp examples --http 127.0.0.1:8765")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     serve: serve::ServeArguments,
