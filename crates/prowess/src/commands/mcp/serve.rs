@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &ServeArguments, printer: &mut Printer) -> Result<O
     let runtime = prompt_run::runtime()?;
     let stop = CancellationToken::new();
     stop_on_signals(&stop);
-    let served = match arguments.http {
+    let outcome = match arguments.http {
         None => runtime.block_on(prowess_mcp::serve_stdio(server, stop)),
         Some(address) => {
             let http = listen(arguments, address, &server, printer)?;
@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: &ServeArguments, printer: &mut Printer) -> Result<O
     };
     // A read of standard input can't be interrupted, and nobody waits for it.
     runtime.shutdown_background();
-    served?;
+    outcome?;
     Ok(Outcome::Fine)
 }
 

@@ -1,5 +1,6 @@
 //! Over HTTP: who gets in, and that clients do not see each other.
 
+use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
@@ -49,7 +50,7 @@ impl Server {
         let is_given = |name: &str| headers.iter().any(|(given, _)| *given == name);
         let all = usual.iter().filter(|(name, _)| !is_given(name)).chain(headers);
         for (name, value) in all {
-            head.push_str(&format!("{name}: {value}\r\n"));
+            let _ = write!(head, "{name}: {value}\r\n");
         }
         stream.write_all(format!("{head}\r\n").as_bytes()).expect("sent");
         // A server that refuses a body may stop to read it.
