@@ -6,7 +6,7 @@ mod http;
 
 use std::time::{Duration, Instant};
 
-use prowess_testkit::Scene;
+use prowess_testkit::{Answer, Scene, ScriptedProvider};
 use serde_json::{Value, json};
 
 use crate::scene;
@@ -287,4 +287,31 @@ fn a_prompt_is_filled_in() {
     assert!(text.contains("fix the door") && text.contains("House"), "{text}");
     let params = json!({ "name": "release-notes", "arguments": {} });
     assert_eq!(session.request("prompts/get", &params)["error"]["code"], -32602);
+}
+
+#[test]
+fn a_prompt_skill_is_a_tool_whose_answer_is_told_while_it_is_written() {
+    let answer = Answer::text(["Milk ", "becomes", " cheese."]).usage(20, 4);
+    let provider = ScriptedProvider::start(answer);
+    let scene = project()
+        .file(
+            "repo/skills/sum-up/SKILL.md",
+            "---\nname: sum-up\ndescription: Sums up.\ninputs:\n  - name: article\n    type: textarea\n    required: true\n---\n\nSum up:\n\n{{article}}\n",
+        )
+        .variable("OPENAI_BASE_URL", &format!("{}/v1", provider.url()))
+        .variable("OPENAI_API_KEY", "sk-secret-of-the-test")
+        .variable("PROWESS_MODEL", "openai/test-model");
+    let mut session = Session::greeted(&scene, &["skills"], &json!({}));
+    let params = json!({
+        "name": "sum-up__run",
+        "arguments": { "article": "About cheese" },
+        "_meta": { "progressToken": 7 },
+    });
+    let answer = session.request("tools/call", &params);
+    assert_eq!(answer["result"]["content"][0]["text"], "Milk becomes cheese.", "{answer}");
+    let told = session.others.iter().filter(|it| it["params"]["progressToken"] == 7);
+    let told: String = told.filter_map(|it| it["params"]["message"].as_str()).collect();
+    assert!(told.ends_with("Milk becomes cheese."), "{told}");
+    let (text, is_error) = session.call("sum-up__run", &json!({}));
+    assert!(is_error && text.contains("article"), "{text}");
 }

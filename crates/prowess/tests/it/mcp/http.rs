@@ -9,7 +9,7 @@ use std::time::Duration;
 use prowess_testkit::Scene;
 use serde_json::{Value, json};
 
-use super::project;
+use super::{is_running, project, wait_until};
 
 const TOKEN: &str = "a-token-of-this-test";
 
@@ -38,6 +38,13 @@ impl Server {
 
     /// Sends a request with some headers, and gives the whole answer.
     fn post(&self, headers: &[(&str, &str)], body: &str) -> String {
+        let mut answer = Vec::new();
+        let _ = self.begin(headers, body).read_to_end(&mut answer);
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    /// Sends a request with some headers, and gives the connection.
+    fn begin(&self, headers: &[(&str, &str)], body: &str) -> TcpStream {
         let mut stream = TcpStream::connect(&self.address).expect("a connection");
         stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a time");
         let mut head = format!("POST /mcp HTTP/1.1\r\nContent-Length: {}\r\n", body.len());
@@ -55,9 +62,7 @@ impl Server {
         stream.write_all(format!("{head}\r\n").as_bytes()).expect("sent");
         // A server that refuses a body may stop to read it.
         let _ = stream.write_all(body.as_bytes());
-        let mut answer = Vec::new();
-        let _ = stream.read_to_end(&mut answer);
-        String::from_utf8_lossy(&answer).into_owned()
+        stream
     }
 }
 
@@ -152,4 +157,38 @@ fn an_address_for_others_has_to_be_asked_for() {
     error: `PROWESS_MCP_TOKEN` is shorter than 16 characters
     hint: leave it unset to get a new token at each start
     ");
+}
+
+#[test]
+fn a_client_without_a_session_that_goes_away_ends_its_tool() {
+    let scene = project().file(
+        "repo/skills/doze/SKILL.md",
+        "---\nname: doze\nversion: 1.0.0\ndescription: For tests\npermissions: [\"shell:execute:sleep\"]\n---\n\n### doze\n\nDoes it.\n\n#### Command\n\n```bash\nsleep 3623\n```\n",
+    );
+    let server = Server::start(&scene);
+    let bearer = format!("Bearer {TOKEN}");
+    let headers = [
+        ("Authorization", bearer.as_str()),
+        ("MCP-Protocol-Version", "2026-07-28"),
+        ("Mcp-Method", "tools/call"),
+        ("Mcp-Name", "doze__doze"),
+    ];
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": { "elicitation": {} },
+    });
+    let mut params = json!({ "_meta": meta, "name": "doze__doze", "arguments": {} });
+    let call = |params: &Value| {
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string()
+    };
+    let asked = message(&server.post(&headers, &call(&params)));
+    params["requestState"] = asked["result"]["requestState"].clone();
+    params["inputResponses"] =
+        json!({ "approval": { "action": "accept", "content": { "answer": "once" } } });
+    // Another connection answers: requests without a session share nothing but the server.
+    let connection = server.begin(&headers, &call(&params));
+    wait_until("it runs", || is_running("3623"));
+    drop(connection);
+    wait_until("it has ended", || !is_running("3623"));
 }
