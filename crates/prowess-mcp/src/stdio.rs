@@ -21,6 +21,7 @@ pub async fn serve(server: SkillServer, stop: CancellationToken) -> Result<(), P
             }
             // A client that goes away before it has said anything is no failure.
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+            Err(_) if stop.is_cancelled() => Ok(()),
             Err(error) => {
                 let message = format!("the client did not begin as the protocol says: {error}");
                 Err(Problem::new("protocol-error", ProblemKind::InvalidInput, message))

@@ -100,6 +100,7 @@ pub(crate) enum Verb {
     #[command(aliases = ["add", "i"])]
     Install(install::Arguments),
     Agent(agent::Arguments),
+    Mcp(mcp::Arguments),
     #[command(alias = "upgrade")]
     Update(update::Arguments),
     Outdated(outdated::Arguments),
@@ -120,7 +121,6 @@ pub(crate) enum Verb {
     Schema(schema::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
-    Mcp(mcp::Arguments),
     #[command(hide = true)]
     GenerateDocs(generate_docs::Arguments),
 }

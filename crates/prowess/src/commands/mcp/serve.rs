@@ -117,7 +117,8 @@ fn listen(
     let (skills, tools) = (server.skill_count(), server.tool_count());
     printer.note(&format!("serving {skills} skills with {tools} tools at http://{bound}/mcp"));
     if let Some(token) = token.as_ref().filter(|_| !is_given) {
-        printer.note(&format!("clients need the header `Authorization: Bearer {token}`"));
+        // Without it nobody can connect, so `--quiet` does not hide it.
+        anstream::eprintln!("clients need the header `Authorization: Bearer {token}`");
     }
     Ok(HttpSettings { listener, token, hosts: arguments.host.clone() })
 }
