@@ -107,6 +107,7 @@ fn tools_files_and_skills_are_listed_and_read() {
     assert_eq!((status.code(), said.as_str()), (Some(0), ""));
 }
 
+/// GIB-6.3-3
 #[test]
 fn a_call_is_refused_with_the_command_that_asks_and_runs_after_that() {
     let scene = project();
@@ -130,6 +131,7 @@ fn a_call_is_refused_with_the_command_that_asks_and_runs_after_that() {
     assert!(is_error, "{text}");
 }
 
+/// GIB-6.3-1
 #[test]
 fn a_client_with_forms_shows_the_question_of_the_terminal() {
     let scene = project();
@@ -154,7 +156,7 @@ fn a_client_with_forms_shows_the_question_of_the_terminal() {
     let asked = |it: &&Value| it["method"] == "elicitation/create";
     let question = session.others.iter().find(asked).expect("a question");
     let message = question["params"]["message"].as_str().unwrap();
-    for part in ["say/say wants to run", "echo hi", "may not use the network"] {
+    for part in ["say/say wants to run", "about    For tests", "command  echo hi", "may not use the network"] {
         assert!(message.contains(part), "{message}");
     }
     assert_eq!(session.others.iter().filter(asked).count(), 8);
