@@ -156,7 +156,12 @@ fn a_client_with_forms_shows_the_question_of_the_terminal() {
     let asked = |it: &&Value| it["method"] == "elicitation/create";
     let question = session.others.iter().find(asked).expect("a question");
     let message = question["params"]["message"].as_str().unwrap();
-    for part in ["say/say wants to run", "about    For tests", "command  echo hi", "may not use the network"] {
+    for part in [
+        "say/say wants to run",
+        "about    For tests",
+        "command  echo hi",
+        "may not use the network",
+    ] {
         assert!(message.contains(part), "{message}");
     }
     assert_eq!(session.others.iter().filter(asked).count(), 8);
