@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use super::project;
 
@@ -13,6 +13,16 @@ const SKILLS: [(&str, usize); 3] = [
     ("sep-2640-skills-directory", 7),
 ];
 
+/// A server that ends with the test, also with one that fails.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 #[test]
 #[expect(clippy::print_stderr, reason = "says that it did not run")]
 fn the_official_suite_finds_no_failure() {
@@ -22,14 +32,16 @@ fn the_official_suite_finds_no_failure() {
     };
     // The suite looks at the first skill only, which has to have a folder.
     let scene = project();
-    let mut server = scene
-        .command(&["mcp", "skills/notes", "--http", "127.0.0.1:0", "--conformance-fixtures"])
-        .stdin(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the server starts");
+    let mut server = Ended(
+        scene
+            .command(&["mcp", "skills/notes", "--http", "127.0.0.1:0", "--conformance-fixtures"])
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the server starts"),
+    );
     let mut line = String::new();
-    let errors = server.stderr.take().expect("a pipe");
+    let errors = server.0.stderr.take().expect("a pipe");
     BufReader::new(errors).read_line(&mut line).expect("a line");
     let url = format!("http://{}", line.split_once("http://").expect("the address").1.trim());
     let suite = |arguments: &[&str]| {
@@ -50,8 +62,6 @@ fn the_official_suite_finds_no_failure() {
         assert!(is_fine && text.contains(&all), "{scenario}: {text}");
     }
     let (is_fine, text) = suite(&["--requirements", "2026-07-28"]);
-    server.kill().expect("a child");
-    server.wait().expect("a child");
     assert!(is_fine, "{text}");
 }
 
