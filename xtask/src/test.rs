@@ -51,6 +51,11 @@ const SARIF_SCHEMA: &str = "PROWESS_SARIF_SCHEMA";
 const JSONSCHEMA_PYTHON: &str = "PROWESS_JSONSCHEMA_PYTHON";
 const AJV: &str = "PROWESS_AJV";
 
+/// The folder that has the official test suite of MCP with its Node.js, and the interpreter that has the SDK; the tests of the
+/// MCP server read these variables.
+const MCP_CONFORMANCE: &str = "PROWESS_MCP_CONFORMANCE";
+const MCP_PYTHON: &str = "PROWESS_MCP_PYTHON";
+
 struct Step {
     name: &'static str,
     /// The command that repeats only this step.
@@ -66,6 +71,8 @@ struct Tools {
     sarif_schema: PathBuf,
     jsonschema_python: PathBuf,
     ajv: PathBuf,
+    mcp_conformance: PathBuf,
+    mcp_python: PathBuf,
     wordllama: PathBuf,
     /// Where the system has such a package.
     pgvector: Option<PathBuf>,
@@ -120,6 +127,8 @@ const STEPS: &[Step] = &[
                 PROWESS_PGVECTOR=$(echo $PWD/target/tools/venv/lib/python3*/site-packages/pgserver/pginstall) \
                 PROWESS_JSONSCHEMA_PYTHON=$PWD/target/tools/jsonschema/bin/python \
                 PROWESS_AJV=$PWD/target/tools/ajv \
+                PROWESS_MCP_CONFORMANCE=$PWD/target/tools/mcp-conformance \
+                PROWESS_MCP_PYTHON=$PWD/target/tools/mcp/bin/python \
                 cargo nextest run --workspace",
         run: run_tests,
     },
@@ -217,6 +226,8 @@ fn run_tests(tools: &Tools) -> Result<()> {
     cargo.env(SARIF_SCHEMA, &tools.sarif_schema);
     cargo.env(JSONSCHEMA_PYTHON, &tools.jsonschema_python);
     cargo.env(AJV, &tools.ajv);
+    cargo.env(MCP_CONFORMANCE, &tools.mcp_conformance);
+    cargo.env(MCP_PYTHON, &tools.mcp_python);
     cargo.env(WORDLLAMA, &tools.wordllama);
     if let Some(pgvector) = &tools.pgvector {
         cargo.env(PGVECTOR, pgvector);

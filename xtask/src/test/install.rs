@@ -43,6 +43,11 @@ const SARIF_SCHEMA: &str = "src/schema.json";
 /// Two validators of JSON Schemas, which test ours: one for Python and one for Node.
 const JSONSCHEMA: (&str, &str) = ("jsonschema", "4.26.0");
 const AJV: (&str, &str) = ("ajv", "8.20.0");
+/// The official SDK of MCP for Python.
+const MCP: (&str, &str) = ("mcp", "2.3.0");
+/// The official test suite of MCP, and the Node.js that it needs, which is newer than that of most systems.
+const MCP_CONFORMANCE: (&str, &str) = ("@modelcontextprotocol/conformance", "0.2.0-alpha.12");
+const MCP_NODE: &str = "node@24";
 
 pub(super) fn tools(permission: Permission) -> Result<Tools> {
     toolchain_component("rustfmt", "fmt", permission)?;
@@ -58,6 +63,8 @@ pub(super) fn tools(permission: Permission) -> Result<Tools> {
     let sarif_schema = sarif_schema(permission)?;
     let jsonschema_python = jsonschema(permission)?;
     let ajv = ajv(permission)?;
+    let mcp_conformance = mcp_conformance(permission)?;
+    let mcp_python = mcp_sdk(permission)?;
     let wordllama = wordllama(&reference_python, permission)?;
     let pgvector = pgvector(&reference_python, permission)?;
     Ok(Tools {
@@ -67,6 +74,8 @@ pub(super) fn tools(permission: Permission) -> Result<Tools> {
         sarif_schema,
         jsonschema_python,
         ajv,
+        mcp_conformance,
+        mcp_python,
         wordllama,
         pgvector,
     })
@@ -190,6 +199,55 @@ fn jsonschema(permission: Permission) -> Result<PathBuf> {
         bail!("`{wanted}` was installed into `{}` but cannot be imported there", folder.display());
     }
     Ok(python)
+}
+
+/// The SDK of MCP, in an environment of its own.
+fn mcp_sdk(permission: Permission) -> Result<PathBuf> {
+    let (name, version) = MCP;
+    let folder = process::target_dir().join("tools/mcp");
+    let python = folder.join("bin/python");
+    let wanted = format!("{name} {version}");
+    let script = format!(
+        "import importlib.metadata, mcp; \
+         assert importlib.metadata.version('{name}') == '{version}'"
+    );
+    let is_there = || succeeds(command(&python).args(["-c", &script]));
+    if is_there() {
+        found(&wanted);
+        return Ok(python);
+    }
+    environment(&folder, &[&format!("{name}=={version}")], &wanted, permission)?;
+    if !is_there() {
+        bail!("`{wanted}` was installed into `{}` but cannot be imported there", folder.display());
+    }
+    Ok(python)
+}
+
+/// The test suite of MCP, in a folder of its own. The package with Node.js fetches it by a script, so scripts are run.
+fn mcp_conformance(permission: Permission) -> Result<PathBuf> {
+    let (name, version) = MCP_CONFORMANCE;
+    let folder = process::target_dir().join("tools/mcp-conformance");
+    let node = folder.join("node_modules/node/bin/node");
+    let wanted = format!("{name} {version}");
+    let script =
+        format!("process.exit(require('{name}/package.json').version === '{version}' ? 0 : 1)");
+    let is_there = || {
+        let modules = folder.join("node_modules");
+        succeeds(command(&node).env("NODE_PATH", modules).args(["-e", &script]))
+    };
+    if is_there() {
+        found(&wanted);
+        return Ok(folder);
+    }
+    system_program("npm", "npm", permission)?;
+    let mut npm = command("npm");
+    npm.args(["install", "--silent", "--no-audit", "--no-fund", "--prefix"]);
+    npm.arg(&folder).arg(format!("{name}@{version}")).arg(MCP_NODE);
+    install(&wanted, &mut npm, permission)?;
+    if !is_there() {
+        bail!("`{wanted}` was installed into `{}` but cannot be run there", folder.display());
+    }
+    Ok(folder)
 }
 
 /// The Node validator, in a folder of its own. Scripts of packages are not run while it is installed.

@@ -74,7 +74,7 @@ pub(crate) fn forget_typed_ahead() {
 }
 
 /// The text above the question, made safe for a terminal.
-fn page(asked: &ApprovalRequest, colour: bool, width: Option<usize>) -> String {
+pub(crate) fn page(asked: &ApprovalRequest, colour: bool, width: Option<usize>) -> String {
     let style = |wanted: Style| if colour { wanted } else { Style::new() };
     let (bold, red) = (style(Style::new().bold()), style(AnsiColor::Red.on_default().bold()));
     let mut page = String::from("\n");

@@ -172,8 +172,8 @@ fn the_overview_is_grouped() {
 /// Verbs that print something else than a report: the thing itself, a script, a page.
 const NOT_REPORTS: &[&str] = &["schema", "completions", "man"];
 
-/// Verbs whose parts report.
-const PARTS: &[&str] = &["workflow", "kb", "agent", "approvals", "key", "trust"];
+/// Verbs whose parts report, or which speak a protocol.
+const PARTS: &[&str] = &["workflow", "kb", "agent", "approvals", "key", "mcp", "trust"];
 
 #[test]
 fn every_verb_that_reports_does_so_as_json() {

@@ -150,6 +150,11 @@ fn knowledge() {
 }
 
 #[test]
+fn mcp_is_as_described() {
+    guide("mcp", &page_scene(&[]), 1);
+}
+
+#[test]
 fn migrate_from_openclaw() {
     let scene = page_scene(&[])
         .file("work/archive/skills/ann/weather/SKILL.md", skill("weather"))

@@ -28,6 +28,7 @@ mod kb;
 mod kb_crash;
 mod list;
 mod logging;
+mod mcp;
 mod migrate;
 mod migrate_archive;
 mod models;

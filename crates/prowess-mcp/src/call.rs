@@ -1,0 +1,307 @@
+//! One call of a tool: decided by the policy, asked about where needed, run in the queue, told by progress.
+
+use std::sync::Arc;
+
+use prowess_core::{Envelope, Event, Problem};
+use prowess_engine::service::{Owner, RunHandle};
+use prowess_engine::{
+    ApprovalReply, Consent, Engine, PendingRun, RunDecision, RunError, ToolHandle,
+};
+use prowess_format::skill::{Tool, ToolKind};
+use prowess_format::text::visible;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ClientResult, ContentBlock,
+    ElicitRequest, ElicitRequestParams, ElicitResult, ProgressNotificationParam, ProgressToken,
+    ProtocolVersion, ServerRequest,
+};
+use rmcp::service::{Peer, PeerRequestOptions, RequestContext};
+use rmcp::{ErrorData, RoleServer};
+use serde_json::{Map, Value};
+
+use crate::server::SkillServer;
+use crate::tools::{Action, ServedTool};
+use crate::wording::AskOnTerminal;
+use crate::{approval, prompt_call};
+
+/// How long a person may think about a question that a connection waits for.
+const PATIENCE: std::time::Duration = std::time::Duration::from_mins(10);
+/// The most bytes of one progress message.
+const MAX_MESSAGE: usize = 2048;
+
+/// A call, with everything it was made with.
+pub(crate) struct ToolCall<'c> {
+    pub(crate) server: &'c SkillServer,
+    pub(crate) tool: Arc<ServedTool>,
+    pub(crate) values: Map<String, Value>,
+    pub(crate) owner: Owner,
+    /// Questions of requests without a session are kept under it: the next request is another connection.
+    pub(crate) door: &'static str,
+    pub(crate) context: &'c RequestContext<RoleServer>,
+}
+
+/// What a call has come to before it runs.
+enum Decided {
+    Run(Box<prowess_engine::ReadyRun>),
+    Unfinished(Box<rmcp::model::InputRequiredResult>),
+    Refused(String),
+}
+
+impl ToolCall<'_> {
+    /// Runs the call to its end, or to a question that the client has to put to its user.
+    pub(crate) async fn run(
+        self,
+        request: &CallToolRequestParams,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let (tool, handle) = match &self.tool.action {
+            Action::Prompt => return Ok(prompt_call::run(&self).await.into()),
+            Action::Run(action) => (&action.tool, &action.handle),
+        };
+        let engine = match tool.kind {
+            ToolKind::Script | ToolKind::CommandLine => match &self.server.shared.script_engine {
+                Ok(engine) => engine.clone(),
+                Err(reason) => return Ok(failure(reason.clone()).into()),
+            },
+            ToolKind::Command | ToolKind::Python | ToolKind::Handler => {
+                self.server.shared.engine.clone()
+            }
+        };
+        let decided = match &request.request_state {
+            Some(state) => self.answered(state, request)?,
+            None => self.decide(tool, handle, engine).await,
+        };
+        let ready = match decided {
+            Decided::Run(ready) => ready,
+            Decided::Unfinished(question) => return Ok(CallToolResponse::InputRequired(*question)),
+            Decided::Refused(text) => return Ok(failure(text).into()),
+        };
+        let submitted = self.server.shared.service.submit_run(&self.owner, *ready);
+        Ok(match submitted {
+            Ok(run) => self.result(self.follow(run).await).into(),
+            Err(problem) => failure(self.problem_text(&problem)).into(),
+        })
+    }
+
+    /// Prepares and decides, and asks where that is needed and possible.
+    async fn decide(&self, tool: &Tool, handle: &ToolHandle, engine: Engine) -> Decided {
+        let (handle, values) = (handle.clone(), self.values.clone());
+        let folder = engine.world.working_directory.clone();
+        let decided =
+            tokio::task::spawn_blocking(move || handle.decide(values, &engine, Consent::None));
+        let decided = match decided.await {
+            Ok(Ok(decided)) => decided,
+            Ok(Err(error)) => return Decided::Refused(self.error_text(&error)),
+            Err(_) => return Decided::Refused("the call could not be prepared".to_owned()),
+        };
+        let pending = match decided {
+            RunDecision::Ready(ready) => return Decided::Run(Box::new(ready)),
+            RunDecision::Denied(denied) => {
+                return Decided::Refused(self.error_text(&RunError::Denied(denied)));
+            }
+            RunDecision::Ask(pending) => *pending,
+        };
+        let capabilities = self.context.client_capabilities();
+        let page = self.server.shared.settings.wording.question(pending.request());
+        let form = approval::can_ask(capabilities.as_ref())
+            .then(|| approval::form(pending.request(), page))
+            .flatten();
+        match form {
+            None => Decided::Refused(self.nobody_asked(&pending, tool, &folder)),
+            Some(form) if self.is_stateless() => self.leave_question(pending, form),
+            Some(form) => self.ask(pending, form).await,
+        }
+    }
+
+    /// Whether the client can't be asked while it waits for a result, but only by a result (from 2026-07-28 on).
+    fn is_stateless(&self) -> bool {
+        self.context
+            .protocol_version()
+            .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
+    }
+
+    /// Keeps the run until the client repeats the call with an answer.
+    fn leave_question(&self, pending: PendingRun, form: ElicitRequestParams) -> Decided {
+        let kept = self.server.shared.pending.keep(self.door, pending);
+        match kept {
+            Err(problem) => Decided::Refused(self.problem_text(&problem)),
+            Ok(request) => {
+                let name = &self.tool.definition.name;
+                let state = approval::state(request.id, name, &self.values);
+                Decided::Unfinished(Box::new(approval::unfinished(form, state)))
+            }
+        }
+    }
+
+    /// Asks the client, which waits for its result meanwhile.
+    async fn ask(&self, pending: PendingRun, form: ElicitRequestParams) -> Decided {
+        let request = ServerRequest::ElicitRequest(ElicitRequest::new(form));
+        let options = PeerRequestOptions::with_timeout(PATIENCE);
+        let asked = async {
+            let handle = self.context.peer.send_request_with_option(request, options).await?;
+            handle.await_response().await
+        };
+        let answer = tokio::select! {
+            answer = asked => answer,
+            () = self.context.ct.cancelled() => return Decided::Refused("cancelled".to_owned()),
+        };
+        let reply = match answer {
+            Ok(ClientResult::ElicitResult(result)) => {
+                approval::reply(&result, pending.request().can_be_remembered)
+            }
+            Ok(_) | Err(_) => ApprovalReply::No,
+        };
+        self.answer(pending, reply).await
+    }
+
+    /// The run that a repeated call is about, with the answer that came with it.
+    fn answered(&self, state: &str, request: &CallToolRequestParams) -> Result<Decided, ErrorData> {
+        let unknown =
+            || ErrorData::invalid_params("the request state is not one of this call", None);
+        let id = approval::run_of(state, &self.tool.definition.name, &self.values)
+            .ok_or_else(unknown)?;
+        let answer = request.input_responses.as_ref().and_then(|all| all.get(approval::QUESTION));
+        let answer: ElicitResult = answer
+            .and_then(|answer| serde_json::from_value(answer.clone()).ok())
+            .ok_or_else(|| ErrorData::invalid_params("there is no answer to the question", None))?;
+        let pending = match self.server.shared.pending.take(self.door, id) {
+            Ok(pending) => pending,
+            Err(problem) => return Ok(Decided::Refused(self.problem_text(&problem))),
+        };
+        let reply = approval::reply(&answer, pending.request().can_be_remembered);
+        Ok(match pending.answer(reply) {
+            Ok(ready) => Decided::Run(Box::new(ready)),
+            Err(error) => Decided::Refused(self.error_text(&error)),
+        })
+    }
+
+    async fn answer(&self, pending: PendingRun, reply: ApprovalReply) -> Decided {
+        match tokio::task::spawn_blocking(move || pending.answer(reply)).await {
+            Ok(Ok(ready)) => Decided::Run(Box::new(ready)),
+            Ok(Err(error)) => Decided::Refused(self.error_text(&error)),
+            Err(_) => Decided::Refused("the answer could not be stored".to_owned()),
+        }
+    }
+
+    /// The refusal for a client that can't ask its user, with the command that can.
+    fn nobody_asked(
+        &self,
+        pending: &PendingRun,
+        tool: &Tool,
+        working_directory: &std::path::Path,
+    ) -> String {
+        let request = pending.request();
+        let call = AskOnTerminal {
+            skill: &self.tool.skill,
+            tool,
+            values: &self.values,
+            working_directory,
+        };
+        let command = self.server.shared.settings.wording.ask_on_terminal(&call);
+        format!(
+            "`{}` was not run: a person has to approve it ({}), and this client can't ask one.\n\
+             Show the user this command for a terminal; it asks there, and a lasting yes counts here too:\n\
+             `{command}`",
+            request.name(),
+            request.reasons.join("; "),
+        )
+    }
+
+    /// Waits for the end of a run. A call that is cancelled cancels it, and so does a client that goes away, because the
+    /// handle is dropped then.
+    pub(crate) async fn follow(&self, mut run: RunHandle) -> Envelope {
+        let mut progress = Progress::of(self.context);
+        let Some(mut events) = run.take_events() else { return run.join().await };
+        let mut is_cancelled = false;
+        loop {
+            let event = tokio::select! {
+                event = events.recv() => event,
+                () = self.context.ct.cancelled(), if !is_cancelled => {
+                    run.cancel();
+                    is_cancelled = true;
+                    continue;
+                }
+            };
+            let Some(frame) = event else { break };
+            if let Event::Done(envelope) = frame.event {
+                return *envelope;
+            }
+            progress.tell(&frame.event).await;
+        }
+        run.join().await
+    }
+
+    /// The result that the client gets.
+    pub(crate) fn result(&self, envelope: Envelope) -> CallToolResult {
+        let mut text = envelope.output.clone();
+        if envelope.is_success() {
+            let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+            if self.tool.definition.output_schema.is_some() {
+                result.structured_content = envelope.parsed;
+            }
+            return result;
+        }
+        let error = envelope.error.unwrap_or_else(|| format!("exit code {}", envelope.exit_code));
+        let hints = self.server.shared.settings.wording.hints(&envelope.remedies);
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(&with_hints(&error, &hints));
+        failure(text)
+    }
+
+    pub(crate) fn problem_text(&self, problem: &Problem) -> String {
+        let hints = self.server.shared.settings.wording.hints(&problem.remedies);
+        with_hints(&problem.message, &hints)
+    }
+
+    fn error_text(&self, error: &RunError) -> String {
+        let hints = self.server.shared.settings.wording.hints(&error.remedies());
+        with_hints(&error.to_string(), &hints)
+    }
+}
+
+/// A result that says why it is none.
+pub(crate) fn failure(text: String) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(text)])
+}
+
+fn with_hints(message: &str, hints: &[String]) -> String {
+    let mut text = message.to_owned();
+    for hint in hints {
+        text.push_str("\nhint: ");
+        text.push_str(hint);
+    }
+    text
+}
+
+/// What a client that asked for it is told while a call runs.
+struct Progress<'c> {
+    peer: &'c Peer<RoleServer>,
+    token: Option<ProgressToken>,
+    count: u32,
+}
+
+impl<'c> Progress<'c> {
+    fn of(context: &'c RequestContext<RoleServer>) -> Self {
+        Self { peer: &context.peer, token: context.meta.get_progress_token(), count: 0 }
+    }
+
+    /// Tells about an event. A client that reads slowly slows the run down, as any reader does.
+    async fn tell(&mut self, event: &Event) {
+        let Some(token) = &self.token else { return };
+        let message = match event {
+            Event::Started { skill, tool, .. } => format!("{skill}/{tool} has started"),
+            Event::Output { bytes, .. } => String::from_utf8_lossy(bytes).into_owned(),
+            Event::Token { content } => content.clone(),
+            Event::Thought(thought) => thought.message.clone().unwrap_or_default(),
+            Event::Warning { message } | Event::Error { message } => message.clone(),
+            Event::Citation { .. } | Event::Done(_) | Event::Workflow(_) => return,
+        };
+        self.count += 1;
+        let end = message.floor_char_boundary(MAX_MESSAGE);
+        let message = visible(&message[..end]).into_owned();
+        let note = ProgressNotificationParam::new(token.clone(), f64::from(self.count))
+            .with_message(message);
+        // A client that is gone is noticed by the end of its connection.
+        let _ = self.peer.notify_progress(note).await;
+    }
+}

@@ -1,0 +1,306 @@
+//! The requests of clients, each answered from the catalog of the moment.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use prowess_engine::service::Owner;
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult,
+    GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, Resource, ResourceContents, ServerCapabilities,
+    ServerConfig, SubscriptionFilter, Tool,
+};
+use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde_json::json;
+
+use crate::call::ToolCall;
+use crate::catalog::Catalog;
+use crate::server::SkillServer;
+use crate::skills_extension::{self, EXTENSION, TTL_MS};
+use crate::{files, fixtures, paging, prompts, uri, watch};
+
+/// What clients tell a model about this server.
+const INSTRUCTIONS: &str = "Each tool belongs to a skill: `SKILL__TOOL`. Read `skill://SKILL/SKILL.md` before using the \
+    tools of a skill. A call that a person has to approve is refused with the command that asks them.";
+
+/// One client's view of the server.
+#[derive(Clone)]
+pub(crate) struct Handler {
+    pub(crate) server: SkillServer,
+    /// Whose runs are counted together, where a request says nothing about its client.
+    owner: Owner,
+    /// Whose questions it may answer: those of its own way to the server.
+    door: &'static str,
+}
+
+impl Handler {
+    /// A client that came through a door, by a name that no other connection has.
+    pub(crate) fn new(server: SkillServer, door: &'static str, owner: &str) -> Self {
+        Self { server, owner: Owner::new(owner), door }
+    }
+
+    fn catalog(&self) -> Arc<Catalog> {
+        self.server.catalog()
+    }
+
+    fn has_fixtures(&self) -> bool {
+        self.server.shared.settings.with_fixtures
+    }
+}
+
+fn cursor(request: Option<&PaginatedRequestParams>) -> Option<&str> {
+    request.and_then(|request| request.cursor.as_deref())
+}
+
+impl ServerHandler for Handler {
+    fn get_info(&self) -> ServerConfig {
+        let mut capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .enable_prompts()
+            .enable_prompts_list_changed()
+            .enable_resources()
+            .enable_resources_list_changed()
+            .build();
+        let extension = (EXTENSION.to_owned(), skills_extension::capability());
+        capabilities.extensions = Some([extension].into_iter().collect());
+        if self.has_fixtures() {
+            fixtures::capabilities(&mut capabilities);
+        }
+        let mut info = ServerConfig::new(capabilities);
+        info.server_info = Implementation::new("prowess", env!("CARGO_PKG_VERSION"));
+        info.instructions = Some(INSTRUCTIONS.to_owned());
+        info
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let catalog = self.catalog();
+        let (mut tools, next_cursor) =
+            paging::page(&catalog.definitions, cursor(request.as_ref()), paging::PAGE)?;
+        if self.has_fixtures() {
+            tools.extend(fixtures::tools());
+        }
+        Ok(ListToolsResult {
+            tools,
+            next_cursor,
+            ttl_ms: Some(TTL_MS),
+            cache_scope: Some(CacheScope::Private),
+            ..ListToolsResult::default()
+        })
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        let fixture = || fixtures::tools().into_iter().find(|tool| tool.name == name);
+        let served = self.catalog().tools.get(name).map(|tool| tool.definition.clone());
+        served.or_else(|| self.has_fixtures().then(fixture).flatten())
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        if self.has_fixtures()
+            && let Some(result) = fixtures::call(&self.server, &request, &context).await
+        {
+            return result;
+        }
+        let Some(tool) = self.catalog().tools.get(request.name.as_ref()).cloned() else {
+            let message = format!("there is no tool `{}`", request.name);
+            return Err(ErrorData::invalid_params(message, None));
+        };
+        let values = request.arguments.clone().unwrap_or_default();
+        let call = ToolCall {
+            server: &self.server,
+            tool,
+            values,
+            owner: self.owner.clone(),
+            door: self.door,
+            context: &context,
+        };
+        call.run(&request).await
+    }
+
+    async fn list_prompts(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let catalog = self.catalog();
+        let (mut prompts, next_cursor) =
+            paging::page(&catalog.prompts, cursor(request.as_ref()), paging::PAGE)?;
+        if self.has_fixtures() {
+            prompts.extend(fixtures::prompts());
+        }
+        Ok(ListPromptsResult {
+            prompts,
+            next_cursor,
+            ttl_ms: Some(TTL_MS),
+            cache_scope: Some(CacheScope::Private),
+            ..ListPromptsResult::default()
+        })
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        if self.has_fixtures()
+            && let Some(result) = fixtures::prompt(&request, &context)
+        {
+            return result;
+        }
+        let catalog = self.catalog();
+        let is_listed = catalog.prompts.iter().any(|prompt| prompt.name == request.name);
+        let Some(skill) = catalog.skills.get(&request.name).filter(|_| is_listed) else {
+            let message = format!("there is no prompt `{}`", request.name);
+            return Err(ErrorData::invalid_params(message, None));
+        };
+        prompts::render(skill, request.arguments.unwrap_or_default()).map(Into::into)
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let catalog = self.catalog();
+        let (names, next_cursor) =
+            paging::page(&catalog.documents, cursor(request.as_ref()), paging::PAGE)?;
+        let mut resources: Vec<Resource> = names
+            .iter()
+            .filter_map(|name| {
+                let skill = catalog.skills.get(name)?;
+                let main = files::main_name(skill)?;
+                let resource = Resource::new(uri::of_folder(name, main), name.clone())
+                    .with_mime_type(files::media_type(main))
+                    .with_description(skill.skill.description_or(name).to_owned());
+                Some(resource)
+            })
+            .collect();
+        if self.has_fixtures() {
+            resources.extend(fixtures::resources());
+        }
+        Ok(ListResourcesResult {
+            resources,
+            next_cursor,
+            ttl_ms: Some(TTL_MS),
+            cache_scope: Some(CacheScope::Private),
+            ..ListResourcesResult::default()
+        })
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<rmcp::model::ListResourceTemplatesResult, ErrorData> {
+        let template = rmcp::model::ResourceTemplate::new("skill://{skill}/{+path}", "skill-file")
+            .with_description("A file of a skill");
+        let mut resource_templates = vec![template];
+        if self.has_fixtures() {
+            resource_templates.extend(fixtures::templates());
+        }
+        Ok(rmcp::model::ListResourceTemplatesResult {
+            resource_templates,
+            ttl_ms: Some(TTL_MS),
+            cache_scope: Some(CacheScope::Private),
+            ..Default::default()
+        })
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        if self.has_fixtures()
+            && let Some(result) = fixtures::read(&request)
+        {
+            return Ok(result.into());
+        }
+        let catalog = self.catalog();
+        let wanted = request.uri.clone();
+        let read = tokio::task::spawn_blocking(move || contents(&catalog, &wanted));
+        match read.await.ok().flatten() {
+            Some(contents) => {
+                let mut result = ReadResourceResult::new(vec![contents]);
+                result.ttl_ms = Some(TTL_MS);
+                result.cache_scope = Some(CacheScope::Private);
+                Ok(result.into())
+            }
+            None => {
+                let data = json!({ "uri": request.uri });
+                Err(ErrorData::resource_not_found(
+                    "there is no resource at this address",
+                    Some(data),
+                ))
+            }
+        }
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        if !skills_extension::is_method(&request.method) {
+            let code = rmcp::model::ErrorCode::METHOD_NOT_FOUND;
+            return Err(ErrorData::new(code, request.method, None));
+        }
+        let catalog = self.catalog();
+        let answered = tokio::task::spawn_blocking(move || {
+            skills_extension::answer(&catalog, &request.method, request.params.as_ref())
+        });
+        let answer = answered
+            .await
+            .map_err(|_| ErrorData::internal_error("the skills could not be read", None))?;
+        answer.map(CustomResult::new)
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        let mut accepted = requested.clone();
+        accepted.resource_subscriptions = None;
+        Some(accepted)
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        watch::tell_subscriber(&self.server, &context).await;
+        Ok(())
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        tokio::spawn(watch::tell_session(self.server.clone(), context.peer));
+    }
+}
+
+/// The contents of a file of a skill, as text where it is text.
+fn contents(catalog: &Catalog, wanted: &str) -> Option<ResourceContents> {
+    let (name, path) = uri::parse(wanted)?;
+    let skill = skills_extension::document(catalog, &name)?;
+    let bytes = files::read(skill.directory.as_deref()?, &path).ok()??;
+    let media_type = files::media_type(path.last()?);
+    let contents = match String::from_utf8(bytes) {
+        Ok(text) => ResourceContents::text(text, wanted).with_mime_type(media_type),
+        Err(error) => {
+            let known = if media_type.starts_with("text/") {
+                "application/octet-stream"
+            } else {
+                media_type
+            };
+            ResourceContents::blob(STANDARD.encode(error.as_bytes()), wanted).with_mime_type(known)
+        }
+    };
+    Some(contents)
+}

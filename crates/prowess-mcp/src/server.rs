@@ -1,0 +1,190 @@
+//! What all clients share: the catalog, the engine, the queue, and the word that something has changed.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use prowess_core::Problem;
+use prowess_engine::service::{ExecutionService, ServiceLimits, Shutdown};
+use prowess_engine::{Engine, PendingLimits, PendingRuns, PythonWorkers, SystemClock, World};
+use prowess_library::Library;
+use tokio::sync::watch;
+
+use crate::catalog::Catalog;
+use crate::source::{LeftOut, SkillSource};
+use crate::wording::Wording;
+
+/// How long runs have to end when the server stops.
+const LAST_SECONDS: Duration = Duration::from_secs(1);
+/// How many Python workers are kept.
+const WORKERS: usize = 8;
+
+/// What a server is made of.
+pub struct ServerSettings {
+    /// The skills, models and settings of the user.
+    pub library: Arc<Library>,
+    /// Which skills are served.
+    pub source: Arc<dyn SkillSource>,
+    /// The texts of the program around the server.
+    pub wording: Arc<dyn Wording>,
+    /// Where passages for prompts are looked up.
+    pub retriever: Option<Arc<dyn prowess_core::Retriever>>,
+    /// Who is told about skills that are not served, each time it is a different problem.
+    pub report: Box<dyn Fn(&LeftOut) + Send + Sync>,
+    /// Whether the tools of the protocol's official test suite are served as well.
+    pub with_fixtures: bool,
+}
+
+/// A server of skills. Clones are the same server.
+#[derive(Clone)]
+pub struct SkillServer {
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// What has changed: each number grows by one with each change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Changes {
+    pub(crate) tools: u64,
+    pub(crate) prompts: u64,
+    pub(crate) resources: u64,
+}
+
+pub(crate) struct Shared {
+    pub(crate) settings: ServerSettings,
+    /// For tools that work in the root of the project.
+    pub(crate) engine: Engine,
+    /// For scripts, which work in the current folder; the reason if they can't.
+    pub(crate) script_engine: Result<Engine, String>,
+    pub(crate) service: ExecutionService,
+    pub(crate) pending: PendingRuns,
+    pub(crate) changes: watch::Sender<Changes>,
+    catalog: RwLock<Arc<Catalog>>,
+    watched: Mutex<Vec<PathBuf>>,
+    reported: Mutex<HashSet<(PathBuf, String)>>,
+}
+
+impl SkillServer {
+    /// Reads the skills for the first time.
+    pub fn new(settings: ServerSettings) -> Result<Self, Problem> {
+        let world = Arc::clone(settings.library.world());
+        let mut engine = Engine::new(Arc::clone(&world));
+        engine.workers = PythonWorkers::new(WORKERS);
+        let script_engine = in_current_folder(&world)
+            .map(|world| Engine { world: Arc::new(world), ..engine.clone() });
+        let shared = Shared {
+            settings,
+            engine,
+            script_engine,
+            service: ExecutionService::new(ServiceLimits::of_this_machine()),
+            pending: PendingRuns::new(PendingLimits::USUAL, Arc::new(SystemClock)),
+            changes: watch::Sender::new(Changes::default()),
+            catalog: RwLock::default(),
+            watched: Mutex::default(),
+            reported: Mutex::default(),
+        };
+        let server = Self { shared: Arc::new(shared) };
+        server.reload()?;
+        Ok(server)
+    }
+
+    /// How many skills are served.
+    pub fn skill_count(&self) -> usize {
+        self.catalog().skills.len()
+    }
+
+    /// How many tools clients can call.
+    pub fn tool_count(&self) -> usize {
+        self.catalog().tools.len()
+    }
+
+    /// Reads the skills again and tells clients what has changed. It reads the disk.
+    pub fn reload(&self) -> Result<(), Problem> {
+        let found = self.shared.settings.source.skills()?;
+        let mut left_out = found.left_out;
+        let mut names: HashSet<String> = HashSet::new();
+        let mut skills = Vec::new();
+        for skill in found.skills {
+            let problem = if skill.skill.quiz.iter().any(|quiz| quiz.gate) {
+                Some(gated(&skill.name))
+            } else if names.insert(skill.name.clone()) {
+                None
+            } else {
+                Some(same_name(&skill.name))
+            };
+            match problem {
+                None => skills.push(skill),
+                Some(problem) => {
+                    left_out.push(LeftOut { place: skill.place().to_owned(), problem });
+                }
+            }
+        }
+        self.report(left_out);
+        let before = self.catalog();
+        let catalog = Arc::new(Catalog::new(skills, &before));
+        *self.shared.watched.lock().unwrap_or_else(PoisonError::into_inner) = found.watched;
+        *self.shared.catalog.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&catalog);
+        self.shared.changes.send_if_modified(|changes| {
+            let old = *changes;
+            changes.tools += u64::from(before.definitions != catalog.definitions);
+            changes.prompts += u64::from(before.prompts != catalog.prompts);
+            changes.resources += u64::from(!is_same(&before, &catalog));
+            *changes != old
+        });
+        Ok(())
+    }
+
+    /// Ends everything that runs, and waits for it.
+    pub async fn shutdown(&self) -> bool {
+        self.shared.service.shutdown(Shutdown::Cancel, LAST_SECONDS).await
+    }
+
+    /// What is served now.
+    pub(crate) fn catalog(&self) -> Arc<Catalog> {
+        Arc::clone(&self.shared.catalog.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The folders in which something may change.
+    pub(crate) fn watched(&self) -> Vec<PathBuf> {
+        self.shared.watched.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Reports each problem once, and again when it comes back after it was gone.
+    fn report(&self, left_out: Vec<LeftOut>) {
+        let mut reported = self.shared.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut now = HashSet::new();
+        for skill in left_out {
+            let key = (skill.place.clone(), skill.problem.message.clone());
+            if !reported.contains(&key) && !now.contains(&key) {
+                (self.shared.settings.report)(&skill);
+            }
+            now.insert(key);
+        }
+        *reported = now;
+    }
+}
+
+/// Whether both have the same skills, file by file: an unchanged skill is the same in memory.
+fn is_same(one: &Catalog, other: &Catalog) -> bool {
+    one.skills.len() == other.skills.len()
+        && one.skills.iter().zip(&other.skills).all(|((name, skill), (other_name, other))| {
+            name == other_name && Arc::ptr_eq(skill, other)
+        })
+}
+
+/// The machine for scripts.
+fn in_current_folder(world: &Arc<World>) -> Result<World, String> {
+    let any_script = prowess_engine::command_line_tool("true");
+    World::clone(world).for_tool(&any_script).map_err(|error| error.to_string())
+}
+
+fn same_name(name: &str) -> Problem {
+    let message = format!("another skill is called `{name}` as well, and is served instead");
+    Problem::new("same-name", prowess_core::ProblemKind::Conflict, message)
+}
+
+/// Its text and files must not be read before the quiz is passed.
+fn gated(name: &str) -> Problem {
+    let message = format!("`{name}` is behind a quiz, which can't be taken over this connection");
+    Problem::new("quiz-gate", prowess_core::ProblemKind::Refused, message)
+}

@@ -1,0 +1,120 @@
+//! Changes of skills: noticed, read again, and told to clients.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+use rmcp::RoleServer;
+use rmcp::service::{Peer, SubscriptionContext};
+
+use crate::server::{Changes, SkillServer};
+
+/// How long it has to be quiet before the skills are read again.
+const QUIET: Duration = Duration::from_millis(150);
+/// The longest wait when it never gets quiet.
+const LONGEST: Duration = Duration::from_secs(2);
+
+/// Watches while it is kept.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    /// Its end ends the thread.
+    _stop: mpsc::Sender<()>,
+}
+
+/// Watches the folders of the skills on a thread. Where a folder can't be watched, its changes are seen on the next start.
+pub(crate) fn start(server: &SkillServer) -> Watch {
+    let (stop, stopped) = mpsc::channel::<()>();
+    let server = server.clone();
+    std::thread::spawn(move || {
+        let (sender, events) = mpsc::channel();
+        let handler = move |event: notify::Result<notify::Event>| {
+            // What programs only read changes nothing.
+            if event.as_ref().is_ok_and(|event| event.kind.is_access()) {
+                return;
+            }
+            let _ = sender.send(());
+        };
+        let Ok(mut notifier) = notify::recommended_watcher(handler) else { return };
+        let mut watched = BTreeSet::new();
+        follow(&mut notifier, &mut watched, server.watched());
+        loop {
+            match events.recv_timeout(Duration::from_millis(500)) {
+                Ok(()) => {}
+                Err(mpsc::RecvTimeoutError::Timeout) if is_open(&stopped) => continue,
+                Err(_) => return,
+            }
+            let first = Instant::now();
+            while first.elapsed() < LONGEST && events.recv_timeout(QUIET).is_ok() {}
+            // A folder that is gone may come back: what was served stays until it can be read again.
+            let _ = server.reload();
+            follow(&mut notifier, &mut watched, server.watched());
+        }
+    });
+    Watch { _stop: stop }
+}
+
+fn is_open(stopped: &mpsc::Receiver<()>) -> bool {
+    matches!(stopped.try_recv(), Err(mpsc::TryRecvError::Empty))
+}
+
+fn follow(notifier: &mut RecommendedWatcher, watched: &mut BTreeSet<PathBuf>, now: Vec<PathBuf>) {
+    for folder in now {
+        if !watched.contains(&folder) && notifier.watch(&folder, RecursiveMode::Recursive).is_ok() {
+            watched.insert(folder);
+        }
+    }
+}
+
+/// Tells a client that listens (from 2026-07-28 on), until it stops listening.
+pub(crate) async fn tell_subscriber(server: &SkillServer, context: &SubscriptionContext) {
+    let mut changes = server.shared.changes.subscribe();
+    let mut known = *changes.borrow_and_update();
+    loop {
+        tokio::select! {
+            () = context.cancelled() => return,
+            result = changes.changed() => if result.is_err() { return },
+        }
+        let now = *changes.borrow_and_update();
+        let (sink, accepted) = (context.sink(), context.accepted());
+        let wants = |flag: Option<bool>, changed: bool| changed && flag == Some(true);
+        let mut told = Ok(());
+        if wants(accepted.tools_list_changed, now.tools != known.tools) {
+            told = told.and(sink.notify_tool_list_changed().await);
+        }
+        if wants(accepted.prompts_list_changed, now.prompts != known.prompts) {
+            told = told.and(sink.notify_prompt_list_changed().await);
+        }
+        if wants(accepted.resources_list_changed, now.resources != known.resources) {
+            told = told.and(sink.notify_resource_list_changed().await);
+        }
+        if told.is_err() {
+            return;
+        }
+        known = now;
+    }
+}
+
+/// Tells a client with a session (before 2026-07-28), until its connection ends.
+pub(crate) async fn tell_session(server: SkillServer, peer: Peer<RoleServer>) {
+    let mut changes = server.shared.changes.subscribe();
+    let mut known = *changes.borrow_and_update();
+    while changes.changed().await.is_ok() && !peer.is_transport_closed() {
+        let now: Changes = *changes.borrow_and_update();
+        let mut told = Ok(());
+        if now.tools != known.tools {
+            told = told.and(peer.notify_tool_list_changed().await);
+        }
+        if now.prompts != known.prompts {
+            told = told.and(peer.notify_prompt_list_changed().await);
+        }
+        if now.resources != known.resources {
+            told = told.and(peer.notify_resource_list_changed().await);
+        }
+        if told.is_err() {
+            return;
+        }
+        known = now;
+    }
+}

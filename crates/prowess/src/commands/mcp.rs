@@ -1,0 +1,42 @@
+//! `prowess mcp`: serves skills to agents over the Model Context Protocol.
+
+mod serve;
+
+use clap::Args;
+
+use super::Outcome;
+use crate::error::Error;
+use crate::terminal::printer::Printer;
+
+/// Serve skills to agents over the Model Context Protocol
+///
+/// Every skill is offered three ways: its tools and scripts as MCP tools
+/// `SKILL__TOOL`, its files as resources `skill://SKILL/…`, and, if it takes
+/// inputs, as a prompt. Clients that know the skills extension of the protocol get
+/// lists of skills with the digests of their files.
+///
+/// Without `--http` the server talks to one client over standard input and output,
+/// which is how agents start it. With `--http` any number of clients connect to
+/// `http://ADDR/mcp`; each needs the bearer token, which is printed at the start
+/// unless `PROWESS_MCP_TOKEN` has one.
+///
+/// A call is decided as `prowess run` decides it. Where you have to be asked, the
+/// client shows you the question if it can. Otherwise the call is refused, and the
+/// refusal has the command that asks you on a terminal. A model can't approve.
+///
+/// Skills that are added, changed or removed while the server runs are noticed.
+/// Skills with errors are left out and reported on standard error.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  prowess mcp examples
+  prowess mcp examples/word-count examples/git-insights
+  PROWESS_MCP_TOKEN=choose-a-long-secret prowess mcp examples --http 127.0.0.1:8765")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    serve: serve::ServeArguments,
+}
+
+pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
+    serve::run(&arguments.serve, printer)
+}
