@@ -13,7 +13,7 @@ use prowess_format::dialect::{self, Dialect};
 
 use crate::commands::{
     agent, approvals, check, completions, convert, doctor, exec, explain, generate_docs, info,
-    install, kb, key, list, lock, man, migrate, models, new, outdated, pack, policy, prompt,
+    install, kb, key, list, lock, man, mcp, migrate, models, new, outdated, pack, policy, prompt,
     remove, render, run, schema, search, show, sign, trawl, trust, update, verify, which, workflow,
 };
 use crate::log::LogOption;
@@ -100,6 +100,7 @@ pub(crate) enum Verb {
     #[command(aliases = ["add", "i"])]
     Install(install::Arguments),
     Agent(agent::Arguments),
+    Mcp(mcp::Arguments),
     #[command(alias = "upgrade")]
     Update(update::Arguments),
     Outdated(outdated::Arguments),

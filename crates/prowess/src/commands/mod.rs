@@ -16,6 +16,7 @@ pub(crate) mod key;
 pub(crate) mod list;
 pub(crate) mod lock;
 pub(crate) mod man;
+pub(crate) mod mcp;
 pub(crate) mod migrate;
 pub(crate) mod models;
 pub(crate) mod new;
@@ -78,6 +79,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Verb::Kb(arguments) => kb::run(&arguments, &mut printer),
         Verb::Install(arguments) => install::run(&arguments, &mut printer),
         Verb::Agent(arguments) => agent::run(&arguments, &mut printer),
+        Verb::Mcp(arguments) => mcp::run(&arguments, &mut printer),
         Verb::Update(arguments) => update::run(&arguments, &mut printer),
         Verb::Outdated(arguments) => outdated::run(&arguments, &mut printer),
         Verb::Remove(arguments) => remove::run(&arguments, &mut printer),

@@ -28,6 +28,7 @@ mod kb;
 mod kb_crash;
 mod list;
 mod logging;
+mod mcp_settings;
 mod migrate;
 mod migrate_archive;
 mod models;
