@@ -108,3 +108,17 @@ fn a_missing_server_is_told_before_anything_happens() {
     let shown = run(&scene);
     assert!(scene.path().join("repo/made").exists(), "{shown}");
 }
+
+#[test]
+fn servers_are_found_where_each_agent_keeps_them() {
+    // SRT-4.6-3
+    for (file, text) in [
+        ("repo/.codex/config.toml", "[mcp_servers.github]\ncommand = \"env\"\n"),
+        ("repo/.vscode/mcp.json", "{ // mine\n\"servers\": {\"github\": {\"command\": \"env\"},}}"),
+    ] {
+        let scene =
+            probe("dependencies:\n  mcp-servers: [github]\n", "touch made").file(file, text);
+        let shown = scene.run("run ../skills/probe --yes");
+        assert!(scene.path().join("repo/made").exists(), "{shown}");
+    }
+}
