@@ -173,7 +173,7 @@ fn the_overview_is_grouped() {
 const NOT_REPORTS: &[&str] = &["schema", "completions", "man"];
 
 /// Verbs whose parts report.
-const PARTS: &[&str] = &["workflow", "kb", "agent", "approvals", "key", "trust"];
+const PARTS: &[&str] = &["workflow", "kb", "mcp", "agent", "approvals", "key", "trust"];
 
 #[test]
 fn every_verb_that_reports_does_so_as_json() {
