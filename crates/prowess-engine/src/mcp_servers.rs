@@ -1,12 +1,16 @@
 //! Checks that the MCP servers that a skill depends on are configured for an agent and can be started (SRT §4.6).
 //!
-//! Nothing is started. Agents keep their servers in JSON files of similar formats; a server is available if any of them
-//! lists it and its program exists. Unreadable files count as missing, since they are not ours.
+//! Nothing is started. Agents keep their servers in files of similar structure: JSON, perhaps with comments, TOML or YAML.
+//! A server is available if any of them lists it and its program exists. Unreadable files count as missing, since they are
+//! not ours.
 
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use prowess_format::diagnostic::Findings;
+use prowess_format::document::yaml;
+use prowess_format::json;
 use serde_json::Value;
 
 use crate::platform;
@@ -16,27 +20,51 @@ use crate::world::World;
 /// Maximum size of a file. Claude Code's contains histories and grows.
 const MAX_BYTES: u64 = 32 << 20;
 
-/// Files in a project, with the key of the servers: Claude Code, Cursor, VS Code, Gemini, Roo, opencode.
+/// Files in a project, with the key of the servers: Claude Code, Cursor, VS Code, Gemini, Codex, Roo, opencode, Kiro, Qwen,
+/// Amp, Crush, Factory, Junie, Zed.
 const OF_PROJECTS: &[(&str, &str)] = &[
     (".mcp.json", "mcpServers"),
     (".cursor/mcp.json", "mcpServers"),
     (".vscode/mcp.json", "servers"),
     (".gemini/settings.json", "mcpServers"),
+    (".codex/config.toml", "mcp_servers"),
     (".roo/mcp.json", "mcpServers"),
     ("opencode.json", "mcp"),
+    ("opencode.jsonc", "mcp"),
+    (".kiro/settings/mcp.json", "mcpServers"),
+    (".qwen/settings.json", "mcpServers"),
+    (".amp/settings.json", "amp.mcpServers"),
+    (".crush.json", "mcp"),
+    ("crush.json", "mcp"),
+    (".factory/mcp.json", "mcpServers"),
+    (".junie/mcp/mcp.json", "mcpServers"),
+    (".zed/settings.json", "context_servers"),
 ];
-/// Files of a user: Claude Code, Cursor, Gemini, Windsurf, Claude, VS Code, opencode.
+/// Files of a user: Claude Code, Cursor, Gemini, Codex, Windsurf, Claude, VS Code, Copilot, opencode, Kiro, Qwen, Amp, Crush,
+/// Factory, Junie, Zed, Goose, Hermes.
 const OF_USERS: &[(&str, &str)] = &[
     (".claude.json", "mcpServers"),
     (".cursor/mcp.json", "mcpServers"),
     (".gemini/settings.json", "mcpServers"),
+    (".codex/config.toml", "mcp_servers"),
     (".codeium/windsurf/mcp_config.json", "mcpServers"),
     (".config/Claude/claude_desktop_config.json", "mcpServers"),
     (".config/Code/User/mcp.json", "servers"),
+    (".copilot/mcp-config.json", "mcpServers"),
     (".config/opencode/opencode.json", "mcp"),
+    (".config/opencode/opencode.jsonc", "mcp"),
+    (".kiro/settings/mcp.json", "mcpServers"),
+    (".qwen/settings.json", "mcpServers"),
+    (".config/amp/settings.json", "amp.mcpServers"),
+    (".config/crush/crush.json", "mcp"),
+    (".factory/mcp.json", "mcpServers"),
+    (".junie/mcp/mcp.json", "mcpServers"),
+    (".config/zed/settings.json", "context_servers"),
+    (".config/goose/config.yaml", "extensions"),
+    (".hermes/config.yaml", "mcp_servers"),
 ];
 /// Keys of the URL of a remote server.
-const ADDRESSES: &[&str] = &["url", "httpUrl", "serverUrl"];
+const ADDRESSES: &[&str] = &["url", "httpUrl", "serverUrl", "uri"];
 
 /// The problem with a server, as a phrase after its name; `None` if it is available.
 pub(crate) fn problem(name: &str, world: &World, finder: Finder<'_>) -> Option<String> {
@@ -74,7 +102,18 @@ fn configurations(world: &World) -> Vec<(PathBuf, Value)> {
 fn read(path: &Path) -> Option<Value> {
     let mut bytes = Vec::new();
     File::open(path).ok()?.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
-    serde_json::from_slice(&bytes).ok()
+    match path.extension()?.to_str()? {
+        "toml" => toml::from_str(str::from_utf8(&bytes).ok()?).ok(),
+        "yaml" => {
+            let mut findings = Findings::default();
+            let node = yaml::parse(str::from_utf8(&bytes).ok()?, 0, &mut findings);
+            node.ok()?.map(|node| node.to_json())
+        }
+        _ => serde_json::from_slice(&bytes).ok().or_else(|| {
+            let text = str::from_utf8(&bytes).ok()?;
+            json::parse_with_comments(text).ok().map(|json| json.to_value())
+        }),
+    }
 }
 
 fn unusable(server: &Value, world: &World, finder: Finder<'_>) -> Option<String> {
@@ -86,7 +125,7 @@ fn unusable(server: &Value, world: &World, finder: Finder<'_>) -> Option<String>
         return None;
     }
     // opencode writes program and arguments as one list.
-    let command = server.get("command");
+    let command = server.get("command").or_else(|| server.get("cmd"));
     let command = command.and_then(|command| command.get(0).unwrap_or(command).as_str());
     let Some(command) = command.filter(|command| !command.is_empty()) else {
         return Some("has neither a command nor a URL".to_owned());

@@ -32,6 +32,8 @@ const SYSTEM: &str = "You are a helpful AI assistant.";
 /// AFL §8, for clients that compare texts.
 const ALL_THERE: &str = "All required inputs provided";
 const SUBSTITUTED: &str = "Variables substituted";
+/// The runtime of skills that are a wrapper around one tool of an MCP server (SRT §4.3).
+const MCP_TOOL: &str = "mcp-tool";
 
 /// A wish to run a prompt skill.
 #[derive(Clone, Debug)]
@@ -208,6 +210,19 @@ fn validate(
     if !missing.is_empty() {
         let skill = call.skill.name.clone();
         return Err(RunError::Requirements { skill, missing }.into());
+    }
+    // A model would answer something, and the tool would not have been called.
+    if skill
+        .runtime
+        .as_ref()
+        .and_then(|runtime| runtime.kind.as_ref())
+        .is_some_and(|kind| kind.value == MCP_TOOL)
+    {
+        return Err(RunError::Unsupported(format!(
+            "`{}` stands for one tool of an MCP server (`runtime.type: {MCP_TOOL}`), which can't be called from here",
+            call.skill.name
+        ))
+        .into());
     }
     for wanted in skill.requirements.skills.iter().filter(|wanted| wanted.required) {
         depend(wanted, around.skills)

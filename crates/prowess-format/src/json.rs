@@ -56,13 +56,42 @@ pub struct JsonError {
 
 /// Reads a text that is one JSON value.
 pub fn parse(text: &str) -> Result<Json, JsonError> {
-    let mut reader = Reader { text, at: 0 };
+    read(text, Grammar::Strict)
+}
+
+/// Reads a text that is one JSON value with comments (`//`, `/* */`) and trailing commas, as editors and agents write
+/// their settings.
+pub fn parse_with_comments(text: &str) -> Result<Json, JsonError> {
+    read(text, Grammar::WithComments)
+}
+
+/// The offset of the first byte at or after `at` that is neither white space nor part of a comment. A comment that is
+/// not terminated ends with the text.
+pub fn skip_comments(text: &str, at: usize) -> usize {
+    let mut reader = Reader { text, at, grammar: Grammar::WithComments };
+    match reader.blanks() {
+        Ok(()) => reader.at,
+        Err(_) => text.len(),
+    }
+}
+
+/// Which texts are accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Grammar {
+    /// JSON.
+    Strict,
+    /// JSON with comments and trailing commas.
+    WithComments,
+}
+
+fn read(text: &str, grammar: Grammar) -> Result<Json, JsonError> {
+    let mut reader = Reader { text, at: 0, grammar };
     // A byte order mark is not JSON, but editors write it.
     if text.starts_with('\u{feff}') {
         reader.at = '\u{feff}'.len_utf8();
     }
     let value = reader.value(0)?;
-    reader.blanks();
+    reader.blanks()?;
     if reader.at < text.len() {
         return Err(reader.error("unexpected text after the value"));
     }
@@ -123,11 +152,12 @@ impl Json {
 struct Reader<'t> {
     text: &'t str,
     at: usize,
+    grammar: Grammar,
 }
 
 impl Reader<'_> {
     fn value(&mut self, depth: usize) -> Result<Json, JsonError> {
-        self.blanks();
+        self.blanks()?;
         if depth > MAX_DEPTH {
             let error = self.error(&format!("nested more than {MAX_DEPTH} levels deep"));
             return Err(JsonError { is_limit: true, ..error });
@@ -149,15 +179,16 @@ impl Reader<'_> {
         self.at += 1;
         let mut entries = Vec::new();
         loop {
-            self.blanks();
+            self.blanks()?;
             match self.peek() {
                 Some(b'}') if entries.is_empty() => break,
                 Some(b'"') => {}
+                Some(b'}') if self.grammar == Grammar::WithComments => break,
                 Some(b'}') => return Err(self.error("trailing comma")),
                 _ => return Err(self.error("expected a key in double quotes")),
             }
             let (key, key_span) = self.string()?;
-            self.blanks();
+            self.blanks()?;
             if self.peek() != Some(b':') {
                 return Err(self.error("expected a colon after the key"));
             }
@@ -175,15 +206,18 @@ impl Reader<'_> {
     fn array(&mut self, depth: usize) -> Result<JsonContent, JsonError> {
         self.at += 1;
         let mut items = Vec::new();
-        self.blanks();
+        self.blanks()?;
         if self.peek() != Some(b']') {
             loop {
                 items.push(self.value(depth + 1)?);
                 if !self.goes_on(b']')? {
                     break;
                 }
-                self.blanks();
+                self.blanks()?;
                 if self.peek() == Some(b']') {
+                    if self.grammar == Grammar::WithComments {
+                        break;
+                    }
                     return Err(self.error("trailing comma"));
                 }
             }
@@ -194,7 +228,7 @@ impl Reader<'_> {
 
     /// Steps over a comma; `false` at the end of the list or object, which stays where it is.
     fn goes_on(&mut self, end: u8) -> Result<bool, JsonError> {
-        self.blanks();
+        self.blanks()?;
         match self.peek() {
             Some(b',') => {
                 self.at += 1;
@@ -277,10 +311,27 @@ impl Reader<'_> {
         Ok(content)
     }
 
-    fn blanks(&mut self) {
-        let rest = &self.text.as_bytes()[self.at..];
-        self.at +=
-            rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count();
+    /// Skips white space and, where the grammar has them, comments.
+    fn blanks(&mut self) -> Result<(), JsonError> {
+        loop {
+            let rest = &self.text.as_bytes()[self.at..];
+            self.at +=
+                rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count();
+            if self.grammar == Grammar::Strict {
+                return Ok(());
+            }
+            let rest = &self.text[self.at..];
+            self.at += if rest.starts_with("//") {
+                rest.find('\n').unwrap_or(rest.len())
+            } else if let Some(comment) = rest.strip_prefix("/*") {
+                let Some(length) = comment.find("*/") else {
+                    return Err(self.error("this comment is not terminated"));
+                };
+                length + "/**/".len()
+            } else {
+                return Ok(());
+            };
+        }
     }
 
     fn peek(&self) -> Option<u8> {

@@ -104,6 +104,7 @@ pub mod import;
 pub mod install;
 mod journal;
 pub mod lock;
+pub mod mcp_settings;
 pub mod metadata;
 pub mod placement;
 pub mod places;

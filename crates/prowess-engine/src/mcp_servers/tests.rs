@@ -44,6 +44,17 @@ fn a_server_is_there_if_an_agent_has_it_and_it_can_be_started() {
             r#"{"mcp": {"github": {"type": "local", "command": ["env", "x"]}}}"#,
         ),
         ("repo/.mcp.json", r#"{"mcpServers": {"github": {"command": "${HOME}/server"}}}"#),
+        (
+            "repo/.vscode/mcp.json",
+            "{ // mine\n\"servers\": {\"github\": {\"command\": \"env\",},},}",
+        ),
+        ("repo/.codex/config.toml", "[mcp_servers.github]\ncommand = \"env\"\n"),
+        ("home/.codex/config.toml", "[mcp_servers.github]\nurl = \"https://a.test/mcp\"\n"),
+        (
+            "home/.config/goose/config.yaml",
+            "extensions:\n  github:\n    type: stdio\n    cmd: env\n",
+        ),
+        ("repo/.amp/settings.json", r#"{"amp.mcpServers": {"github": {"command": "env"}}}"#),
     ] {
         assert_eq!(check(&[(file, text)]), "there", "{file}: {text}");
     }

@@ -103,3 +103,16 @@ proptest! {
         prop_assert_eq!(ours.is_ok(), theirs.is_ok(), "{}: {:?} {:?}", text, ours, theirs);
     }
 }
+
+#[test]
+fn comments_and_trailing_commas_are_accepted_where_they_are_allowed() {
+    let text = "\u{feff}// first\n{ /* a */ \"a\": [1, 2,], // \"b\": 1\n \"url\": \"http://x /* y */\", }\n// last";
+    let value = super::parse_with_comments(text).expect("it is JSON with comments").to_value();
+    assert_eq!(value, serde_json::json!({ "a": [1, 2], "url": "http://x /* y */" }));
+    assert!(super::parse(text).is_err());
+    for wrong in ["{} /* open", "{,}", "[,]", "{\"a\": 1,,}", "/", "{} x", "// only a comment"] {
+        assert!(super::parse_with_comments(wrong).is_err(), "{wrong}");
+    }
+    assert_eq!(super::skip_comments("a // b\n /* c */ d", 1), 16);
+    assert_eq!(super::skip_comments("a /* open", 1), 9);
+}

@@ -7,6 +7,7 @@ mod home;
 mod importing;
 mod installing;
 mod local;
+mod mcp_settings;
 mod placing;
 mod placing_killed;
 mod races;

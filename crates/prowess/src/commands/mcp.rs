@@ -1,8 +1,11 @@
-//! `prowess mcp`: serves skills to agents over the Model Context Protocol.
+//! `prowess mcp`: serves skills to agents over the Model Context Protocol, and puts the server into their settings.
 
+mod change;
+mod install;
 mod serve;
+mod uninstall;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
 use super::Outcome;
 use crate::error::Error;
@@ -26,17 +29,37 @@ use crate::terminal::printer::Printer;
 ///
 /// Skills that are added, changed or removed while the server runs are noticed.
 /// Skills with errors are left out and reported on standard error.
+///
+/// `install` and `uninstall` write the entry of this server into the settings of
+/// agents, and remove it again.
 #[derive(Args)]
-#[command(after_long_help = "\
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_long_help = "\
 Examples:
   prowess mcp examples
   prowess mcp examples/word-count examples/git-insights
-  PROWESS_MCP_TOKEN=choose-a-long-secret prowess mcp examples --http 127.0.0.1:8765")]
+  PROWESS_MCP_TOKEN=choose-a-long-secret prowess mcp examples --http 127.0.0.1:8765
+  prowess mcp install --agent claude-code,codex
+  prowess mcp uninstall --agent codex"
+)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     serve: serve::ServeArguments,
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    Install(install::Arguments),
+    Uninstall(uninstall::Arguments),
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    serve::run(&arguments.serve, printer)
+    match &arguments.action {
+        None => serve::run(&arguments.serve, printer),
+        Some(Action::Install(arguments)) => install::run(arguments, printer),
+        Some(Action::Uninstall(arguments)) => uninstall::run(arguments, printer),
+    }
 }

@@ -29,6 +29,7 @@ mod kb_crash;
 mod list;
 mod logging;
 mod mcp;
+mod mcp_settings;
 mod migrate;
 mod migrate_archive;
 mod models;

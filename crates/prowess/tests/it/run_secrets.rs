@@ -108,3 +108,25 @@ fn a_missing_server_is_told_before_anything_happens() {
     let shown = run(&scene);
     assert!(scene.path().join("repo/made").exists(), "{shown}");
 }
+
+#[test]
+fn a_wrapper_around_a_tool_of_a_server_is_not_answered_by_a_model() {
+    let text = "---\nname: wrap\nversion: 0.1.0\ndescription: Wraps one tool\nruntime:\n  type: mcp-tool\ndependencies:\n  mcp-servers: [github]\ninputs:\n  - name: text\n    type: string\n---\n\nCall `github.search`.\n";
+    let server = r#"{"mcpServers": {"github": {"command": "env"}}}"#;
+    let scene = probe("", "true").file("skills/wrap/SKILL.md", text).file("repo/.mcp.json", server);
+    assert_snapshot!(scene.run("run ../skills/wrap --input text=hi --yes"));
+}
+
+#[test]
+fn servers_are_found_where_each_agent_keeps_them() {
+    // SRT-4.6-3
+    for (file, text) in [
+        ("repo/.codex/config.toml", "[mcp_servers.github]\ncommand = \"env\"\n"),
+        ("repo/.vscode/mcp.json", "{ // mine\n\"servers\": {\"github\": {\"command\": \"env\"},}}"),
+    ] {
+        let scene =
+            probe("dependencies:\n  mcp-servers: [github]\n", "touch made").file(file, text);
+        let shown = scene.run("run ../skills/probe --yes");
+        assert!(scene.path().join("repo/made").exists(), "{shown}");
+    }
+}
