@@ -142,5 +142,5 @@ fn wrong_arguments_are_explained() {
     assert_snapshot!(run(&scene, "mcp install --agent claud-code"));
     assert_snapshot!(run(&scene, "mcp install --agent pi"));
     assert_snapshot!(run(&scene, "mcp install --agent windsurf --project --yes"));
-    assert!(run(&scene, "mcp").starts_with("exit 2"));
+    assert!(run(&scene, "mcp install --agent").starts_with("exit 2"));
 }
