@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::event::CitedSource;
 use crate::model::{StopReason, Usage};
 use crate::problem::Remedy;
+use crate::run_changes::RunChanges;
 
 /// The result of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,10 +30,14 @@ pub struct Envelope {
     pub duration: Duration,
     /// Warnings, which did not stop the run.
     pub warnings: Vec<String>,
+    /// What hooks of the skill tell an agent about it.
+    pub context: Vec<String>,
     /// Remedies for the error.
     pub remedies: Vec<Remedy>,
     /// Details of the model's answer; only set for prompt skills.
     pub answer: Option<Box<AnswerDetails>>,
+    /// What the run has changed; only set if its writes were staged.
+    pub changes: Option<Box<RunChanges>>,
 }
 
 /// Details of an answer of a model.
@@ -46,6 +51,25 @@ pub struct AnswerDetails {
     pub stop: Option<StopReason>,
     /// The passages that were found; those included in the prompt come first.
     pub sources: Vec<CitedSource>,
+    /// What an agent did; only set for agents.
+    pub agent: Option<AgentSummary>,
+}
+
+/// What an agent did until it ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AgentSummary {
+    /// The number of requests to the model.
+    pub turns: u32,
+    /// The number of calls of tools.
+    pub calls: u32,
+    /// The number of calls that ran and failed.
+    pub failed: u32,
+    /// The number of invalid calls.
+    pub invalid: u32,
+    /// The number of refused calls.
+    pub refused: u32,
+    /// Where the transcript is, if it was written.
+    pub transcript: Option<String>,
 }
 
 /// How a run ended. GIB §9.3 requires four distinct errors.
@@ -77,6 +101,8 @@ pub enum RunOutcome {
     NotExecutable,
     /// The run is not allowed; nothing was started.
     Refused,
+    /// An agent used up its turns or tokens, or went round in circles.
+    OutOfBudget,
 }
 
 impl RunOutcome {
@@ -96,6 +122,7 @@ impl RunOutcome {
             RunOutcome::NotFound => "not_found",
             RunOutcome::NotExecutable => "not_executable",
             RunOutcome::Refused => "refused",
+            RunOutcome::OutOfBudget => "out_of_budget",
         }
     }
 }
@@ -113,8 +140,10 @@ impl Envelope {
             error: Some(error),
             duration: Duration::ZERO,
             warnings: Vec::new(),
+            context: Vec::new(),
             remedies: Vec::new(),
             answer: None,
+            changes: None,
         }
     }
 
@@ -133,6 +162,8 @@ impl Envelope {
     }
 }
 
+/// Exit code of an agent that used up its turns or tokens.
+pub const OUT_OF_BUDGET: i32 = 123;
 /// Exit code of a run that timed out, as with `timeout` of coreutils.
 pub const TIMED_OUT: i32 = 124;
 /// Exit code of a run that was refused.

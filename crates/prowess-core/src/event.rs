@@ -1,12 +1,13 @@
 //! Events of a run: one enum for every kind of skill and every interface.
 //!
 //! `thought`, `token`, `citation`, `error` and `done` are defined by AFL §8. Tools add `started`, `output` and `warning`;
-//! workflows add events of their own around those of their nodes.
+//! workflows and agents add events of their own around those of their nodes and tools.
 
 use std::ops::{Range, RangeInclusive};
 
 use serde_json::Value;
 
+use crate::agent_event::AgentEvent;
 use crate::envelope::Envelope;
 use crate::workflow_event::WorkflowEvent;
 
@@ -55,6 +56,8 @@ pub enum Event {
     Done(Box<Envelope>),
     /// An event of a workflow or of one of its nodes.
     Workflow(WorkflowEvent),
+    /// An event of an agent or of one of the tools that it calls.
+    Agent(AgentEvent),
 }
 
 /// A step of the work.

@@ -132,6 +132,8 @@ remedies! {
     Approve = "approve", "approve the run";
     /// Approve the run in person: an approval in advance is not accepted.
     ApproveInPerson = "approve_in_person", "approve the run in person: an approval in advance is not accepted";
+    /// Let tools run although a hook before them does not work.
+    RelaxHooks = "relax_hooks", "repair the hook, or let tools run although a hook before them does not work";
     /// Grant a permission that the skill does not declare.
     Grant(permission) = "grant", "grant `{permission}`";
     /// Choose the mode in which the skill may run.
@@ -178,6 +180,10 @@ remedies! {
     AllowUnsigned = "allow_unsigned", "allow that the skill is no longer signed";
     /// Accept that another publisher now owns the name.
     ReplaceOwner = "replace_owner", "allow that another publisher now owns the name";
+    /// Take the quiz that a skill is behind; the target is its path.
+    TakeQuiz(skill) = "take_quiz", "take the quiz of `{skill}`";
+    /// Start a quiz again before its cool-down ends, which only a person may do; the target is the skill's path.
+    ResetQuiz(skill) = "reset_quiz", "wait, or let a person reset the quiz of `{skill}`";
     /// Choose one of several skills.
     ChooseSkill(name) = "choose_skill", "choose one skill, such as `{name}`";
     /// Choose all of several skills.
@@ -204,6 +210,16 @@ remedies! {
     DeleteKnowledgeBase(name) = "delete_knowledge_base", "delete the knowledge base `{name}`; your own files stay";
     /// Delete a knowledge base and create it again with another embedder.
     ReplaceEmbedder(name) = "replace_embedder", "vectors of two embedders can't be compared: delete the knowledge base `{name}`, create it with the other embedder, and add its documents again";
+    /// Give an agent more turns.
+    RaiseTurns = "raise_turns", "give the agent more turns";
+    /// Give an agent more tokens.
+    RaiseTokens = "raise_tokens", "give the agent more tokens";
+    /// Give an agent more time.
+    RaiseTime = "raise_time", "give the agent more time";
+    /// Go on with an agent's conversation; the target is its transcript.
+    ResumeAgent(transcript) = "resume_agent", "go on with the transcript `{transcript}`";
+    /// Install the skills of an agent; the target is its manifest.
+    InstallAgentSkills(manifest) = "install_agent_skills", "install the skills that `{manifest}` lists";
     /// List the runs of workflows.
     ListRuns = "list_runs", "list the runs of workflows";
     /// Resume a run of a workflow.

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
+use crate::agent_event::AgentEvent;
 use crate::decoder::Utf8Decoder;
-use crate::envelope::Envelope;
+use crate::envelope::{AgentSummary, Envelope};
 use crate::event::{CitedSource, Event, StandardStream, Thought};
 use crate::frame::RunId;
 use crate::model::Usage;
@@ -37,6 +38,9 @@ pub fn envelope(envelope: &Envelope) -> Value {
     if !envelope.warnings.is_empty() {
         put("warnings", envelope.warnings.clone().into());
     }
+    if !envelope.context.is_empty() {
+        put("context", envelope.context.clone().into());
+    }
     if !envelope.remedies.is_empty() {
         put("hints", hints(&envelope.remedies));
         put("remedies", envelope.remedies.iter().map(Remedy::to_json).collect());
@@ -54,6 +58,16 @@ pub fn envelope(envelope: &Envelope) -> Value {
         if !answer.sources.is_empty() {
             put("sources", answer.sources.iter().map(source).collect());
         }
+        if let Some(AgentSummary { turns, calls, failed, invalid, refused, transcript }) =
+            &answer.agent
+        {
+            put("turns", (*turns).into());
+            let counts = json!({
+                "total": calls, "failed": failed, "invalid": invalid, "refused": refused,
+            });
+            put("tool_calls", counts);
+            put("transcript", transcript.clone().into());
+        }
     }
     Value::Object(object)
 }
@@ -67,7 +81,7 @@ pub struct EventWriter {
     run: Option<String>,
     sequence: u64,
     decoders: [Utf8Decoder; 2],
-    /// One writer per node of a workflow, because nodes run at the same time.
+    /// One writer per node of a workflow, or per call of an agent, because several run at the same time.
     nodes: HashMap<String, EventWriter>,
 }
 
@@ -126,6 +140,7 @@ impl EventWriter {
             Event::Warning { message } => vec![object("warning", json!({ "message": message }))],
             Event::Error { message } => vec![object("error", json!({ "message": message }))],
             Event::Workflow(event) => self.workflow(event),
+            Event::Agent(event) => self.agent(event),
         }
     }
 
@@ -139,14 +154,7 @@ impl EventWriter {
                 object("node_start", json!({ "node_id": node, "node_type": kind }))
             }
             WorkflowEvent::Inside { node, event } => {
-                let mut objects = self.nodes.entry(node.clone()).or_default().objects(event);
-                for object in &mut objects {
-                    if let Value::Object(data) = object["data"].take() {
-                        let id = ("node_id".to_owned(), Value::from(node.as_str()));
-                        object["data"] = Value::Object([id].into_iter().chain(data).collect());
-                    }
-                }
-                return objects;
+                return self.inside("node_id", node, event);
             }
             WorkflowEvent::NodeComplete { node, output, restored } => {
                 self.nodes.remove(node);
@@ -176,6 +184,57 @@ impl EventWriter {
             ),
         };
         vec![written]
+    }
+
+    /// Writes an event of an agent.
+    fn agent(&mut self, event: &AgentEvent) -> Vec<Value> {
+        let written = match event {
+            AgentEvent::Start { agent, model, skills, transcript } => object(
+                "agent_start",
+                json!({ "agent": agent, "model": model, "skills": skills, "transcript": transcript }),
+            ),
+            AgentEvent::Turn { number } => object("turn_start", json!({ "turn": number })),
+            AgentEvent::ToolCall { call, name, skill, tool, arguments } => object(
+                "tool_call",
+                json!({
+                    "call_id": call, "name": name, "skill": skill, "tool": tool, "arguments": arguments,
+                }),
+            ),
+            AgentEvent::Inside { call, event } => return self.inside("call_id", call, event),
+            AgentEvent::ToolResult { call, status, content, left_out, duration } => {
+                self.nodes.remove(call);
+                object(
+                    "tool_result",
+                    json!({
+                        "call_id": call, "status": status.as_str(), "content": content,
+                        "truncated": *left_out > 0,
+                        "duration_ms": u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+                    }),
+                )
+            }
+            AgentEvent::Usage { turn, usage, total, is_estimated } => object(
+                "usage",
+                json!({
+                    "turn": turn,
+                    "input_tokens": usage.input, "output_tokens": usage.output,
+                    "total_input_tokens": total.input, "total_output_tokens": total.output,
+                    "estimated": is_estimated,
+                }),
+            ),
+        };
+        vec![written]
+    }
+
+    /// Writes an event of a part of the run, with the id of the part first in its data.
+    fn inside(&mut self, key: &str, part: &str, event: &Event) -> Vec<Value> {
+        let mut objects = self.nodes.entry(part.to_owned()).or_default().objects(event);
+        for object in &mut objects {
+            if let Value::Object(data) = object["data"].take() {
+                let id = (key.to_owned(), Value::from(part));
+                object["data"] = Value::Object([id].into_iter().chain(data).collect());
+            }
+        }
+        objects
     }
 
     fn decoder(&mut self, stream: StandardStream) -> &mut Utf8Decoder {
@@ -243,12 +302,13 @@ fn source(source: &CitedSource) -> Value {
     object
 }
 
-/// Writes the data of `done`. AFL §8 requires a status and a message; for a tool the envelope is added.
+/// Writes the data of `done`. AFL §8 requires a status and a message; for a tool and an agent the envelope is added.
 fn done(done: &Envelope) -> Value {
     let status = if done.is_success() { "success" } else { "error" };
     let message = done.error.as_deref().unwrap_or("Skill execution completed successfully");
     let mut data = json!({ "status": status, "message": message });
-    if done.answer.is_none() {
+    // AFL §8 has no envelope; tools and agents are not part of it.
+    if done.answer.as_ref().is_none_or(|answer| answer.agent.is_some()) {
         data["envelope"] = envelope(done);
     }
     object("done", data)
