@@ -20,6 +20,7 @@ pub mod eligibility;
 pub mod emit;
 pub mod fix;
 pub mod formats;
+pub mod hook_events;
 pub mod json;
 pub mod manifest;
 pub mod migrate;
@@ -34,10 +35,14 @@ pub mod shape;
 pub mod skill;
 pub mod span;
 pub mod specification;
+pub mod subagent;
 pub mod suppress;
 pub mod template;
 pub mod text;
 pub mod tokens;
 pub mod tool_output;
+pub mod tool_pattern;
 
-pub use read::{Checked, ReadOptions, check, check_bytes, form_of, read, read_bytes};
+pub use read::{
+    Checked, ReadOptions, check, check_bytes, declared_quizzes, form_of, read, read_bytes,
+};

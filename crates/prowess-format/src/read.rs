@@ -7,7 +7,7 @@ use crate::document::yaml::Node;
 use crate::document::{Document, Form, FrontMatter};
 use crate::rules::{self, SkillLocation, Subject};
 use crate::shape;
-use crate::skill::{Skill, SkillKind};
+use crate::skill::{Quiz, Skill, SkillKind};
 use crate::span::Span;
 
 /// How to read a text.
@@ -136,6 +136,11 @@ pub fn read(document: &Document<'_>, dialect: Option<&'static Dialect>) -> Skill
         None => dialect::detect(document),
     };
     read_layers(document, &layers)
+}
+
+/// The quizzes that a document declares, whatever dialect it is read as: naming another dialect must not open a gate.
+pub fn declared_quizzes(document: &Document<'_>) -> Vec<Quiz> {
+    dialect::quizzes(&document.root)
 }
 
 /// Reads the model from a document with the given layers, of which there is at least one.

@@ -20,9 +20,6 @@ pub use inputs::{InputError, parse_input};
 /// Maximum size of a rendered prompt, in bytes: a small body can repeat a large value many times.
 pub const MAX_RENDERED_BYTES: usize = 64 << 20;
 
-/// The default subagent of `context: fork`.
-const DEFAULT_AGENT: &str = "general-purpose";
-
 /// The values to render a body with.
 #[derive(Clone, Copy, Debug)]
 pub struct RenderContext<'c> {
@@ -36,7 +33,32 @@ pub struct RenderContext<'c> {
     pub skill_dir: Option<&'c str>,
     /// The project, for `${CLAUDE_PROJECT_DIR}`.
     pub project_dir: Option<&'c str>,
+    /// The effort level of the session, for `${CLAUDE_EFFORT}`; that of the skill comes first.
+    pub effort: Option<&'c str>,
+    /// The plugin that the skill is a part of, for `${CLAUDE_PLUGIN_ROOT}`.
+    pub plugin_root: Option<&'c str>,
+    /// The plugin's folder for data, for `${CLAUDE_PLUGIN_DATA}`.
+    pub plugin_data: Option<&'c str>,
 }
+
+impl<'c> RenderContext<'c> {
+    /// A context in which only inputs have values.
+    pub fn of_inputs(inputs: &'c Map<String, Value>) -> Self {
+        Self {
+            inputs,
+            arguments: None,
+            session_id: None,
+            skill_dir: None,
+            project_dir: None,
+            effort: None,
+            plugin_root: None,
+            plugin_data: None,
+        }
+    }
+}
+
+/// What takes the place of a command where commands are disabled.
+pub const DISABLED_COMMAND: &str = "[shell command execution disabled by policy]";
 
 /// A rendered body.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -58,6 +80,29 @@ pub struct InjectedCommand {
     pub command: String,
     /// The marker for its output in [`RenderedPrompt::text`].
     pub span: Span,
+    /// A value in it that was typed by a user or a model and that a shell would not take as plain text.
+    pub shell_value: Option<String>,
+}
+
+impl RenderedPrompt {
+    /// The text with an output in place of each command. Nothing in an output is expanded. There is one per command.
+    pub fn with_outputs<O: AsRef<str>>(&self, outputs: &[O]) -> String {
+        let mut text = String::with_capacity(self.text.len());
+        let mut copied = 0;
+        for (command, output) in self.commands.iter().zip(outputs) {
+            let span = command.span.range();
+            text.push_str(&self.text[copied..span.start]);
+            text.push_str(output.as_ref());
+            copied = span.end;
+        }
+        text.push_str(&self.text[copied..]);
+        text
+    }
+
+    /// The text for a model where commands are disabled.
+    pub fn with_disabled_commands(&self) -> String {
+        self.with_outputs(&vec![DISABLED_COMMAND; self.commands.len()])
+    }
 }
 
 /// Renders the body of a skill. Reports every problem with the inputs, not only the first.
@@ -90,10 +135,7 @@ pub fn prompt(
     }
     renderer.append_arguments(syntax.arguments);
     let mut prompt = renderer.rendered;
-    if skill.invocation.context.as_ref().is_some_and(|context| context.as_str() == "fork") {
-        let agent = skill.invocation.agent.as_ref().map_or(DEFAULT_AGENT, |agent| agent.as_str());
-        prompt.fork = Some(agent.to_owned());
-    }
+    prompt.fork = crate::subagent::of(skill).map(|subagent| subagent.agent);
     Ok(prompt)
 }
 
@@ -170,7 +212,12 @@ impl Renderer<'_> {
             Variable::SessionId => self.context.session_id,
             Variable::SkillDir => self.context.skill_dir,
             Variable::ProjectDir => self.context.project_dir,
-            Variable::Effort => self.skill.invocation.effort.as_ref().map(|effort| effort.as_str()),
+            Variable::Effort => {
+                let own = self.skill.invocation.effort.as_ref().map(|effort| effort.as_str());
+                own.or(self.context.effort)
+            }
+            Variable::PluginRoot => self.context.plugin_root,
+            Variable::PluginData => self.context.plugin_data,
         };
         match value {
             Some(value) => value.to_owned(),
@@ -188,6 +235,7 @@ impl Renderer<'_> {
             arguments: true,
         };
         let mut command = String::new();
+        let mut shell_value = None;
         for piece in scan::pieces_of_command(source, syntax, self.names) {
             let text = self.substitute(&piece);
             if piece.is_typed_by_the_user() && text.contains(SHELL_CHARACTERS) {
@@ -195,6 +243,7 @@ impl Renderer<'_> {
                 self.warn(format!(
                     "the argument `{shown}` contains shell syntax and is used in a command"
                 ));
+                shell_value.get_or_insert_with(|| text.clone());
             }
             command.push_str(&text);
         }
@@ -207,7 +256,7 @@ impl Renderer<'_> {
         };
         self.rendered.text.push_str(&marker);
         let span = Span::new(start, self.rendered.text.len());
-        self.rendered.commands.push(InjectedCommand { command, span });
+        self.rendered.commands.push(InjectedCommand { command, span, shell_value });
     }
 
     /// Appends the arguments to a body that never mentions them, as Claude Code does.

@@ -543,6 +543,8 @@ pub fn describe(shape: &Shape) -> String {
             other => format!("a list, each {}", describe(other)),
         },
         Shape::Map(_) | Shape::MapOf(_) => "a map".to_owned(),
+        // The digits are accepted; nobody has to be told about them.
+        Shape::Either([boolean @ Shape::Boolean, Shape::Integer { .. }]) => describe(boolean),
         Shape::Either(shapes) => shapes.iter().map(describe).collect::<Vec<_>>().join(", or "),
     }
 }

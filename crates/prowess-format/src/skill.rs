@@ -170,6 +170,8 @@ pub enum ToolKind {
     Script,
     /// A command line of the user's, run as the skill would. Made by whoever runs it, like a script.
     CommandLine,
+    /// A tool of an MCP server (SRT §4.3); [`Tool::mcp_target`] names both.
+    McpTool,
 }
 
 impl ToolKind {
@@ -181,6 +183,7 @@ impl ToolKind {
             ToolKind::Handler => "handler",
             ToolKind::Script => "script",
             ToolKind::CommandLine => "command_line",
+            ToolKind::McpTool => "mcp_tool",
         }
     }
 }
@@ -272,6 +275,10 @@ pub struct Runtime {
     pub kind: OptionalText,
     /// The minimum version.
     pub min_version: OptionalText,
+    /// The MCP server whose tool is called, if the family is `mcp-tool` (D10).
+    pub server: OptionalText,
+    /// The tool of that server; the name of the skill if absent (D10).
+    pub tool: OptionalText,
 }
 
 /// How a host agent may invoke a skill (SKL layer 2).
@@ -321,20 +328,55 @@ pub struct Hook {
 }
 
 /// One action of a hook.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a field of its own in the front matter")]
 pub struct HookHandler {
-    /// `command`, `prompt` or `agent`.
+    /// `command`, `http`, `mcp_tool`, `prompt` or `agent`.
     pub kind: Spanned<String>,
-    /// The command or the prompt.
+    /// What it does: the command, the URL, the tool of a server, or the prompt.
     pub action: OptionalText,
+    /// A permission rule such as `Bash(git *)` that narrows when it runs (`if`).
+    pub condition: OptionalText,
     /// Timeout in seconds.
     pub timeout: Option<i64>,
+    /// What is shown while it runs.
+    pub status_message: Option<String>,
+    /// Whether it runs once per session.
+    pub once: bool,
+    /// The arguments of a command that is started without a shell.
+    pub arguments: Option<Vec<String>>,
+    /// The shell of a command: `bash` or `powershell`.
+    pub shell: Option<String>,
     /// Whether it runs in the background.
     pub is_async: bool,
+    /// Whether a background command that exits with 2 wakes the agent.
+    pub async_rewake: bool,
+    /// Headers of a request.
+    pub headers: Vec<(String, String)>,
+    /// Variables that headers may contain.
+    pub allowed_env_vars: Vec<String>,
+    /// The MCP server whose tool is called.
+    pub server: OptionalText,
+    /// The arguments of that tool.
+    pub input: Option<Value>,
     /// The model of a prompt or an agent.
     pub model: Option<String>,
+    /// Whether a turn goes on after the model has said no.
+    pub continue_on_block: bool,
     /// Other keys.
     pub extra: Vec<(String, Value)>,
+}
+
+impl HookHandler {
+    /// The field that holds what a handler of a type does.
+    pub fn action_field(kind: &str) -> &'static str {
+        match kind {
+            "http" => "url",
+            "mcp_tool" => "tool",
+            "prompt" | "agent" => "prompt",
+            _ => "command",
+        }
+    }
 }
 
 /// One quiz block (SKL layer 4).
@@ -421,7 +463,21 @@ pub struct InstallStep {
     pub entry: Value,
 }
 
+/// The key of [`Tool::extra`] with the MCP server of an [`ToolKind::McpTool`].
+pub(crate) const MCP_SERVER: &str = "mcp_server";
+/// The key of [`Tool::extra`] with the server's own name of the tool.
+pub(crate) const MCP_TOOL: &str = "mcp_tool";
+
 impl Tool {
+    /// The server and the name of its tool, for a tool of an MCP server.
+    pub fn mcp_target(&self) -> Option<(&str, &str)> {
+        let text = |key: &str| {
+            let found = self.extra.iter().find(|(known, _)| known == key);
+            found.and_then(|(_, value)| value.as_str())
+        };
+        (self.kind == ToolKind::McpTool).then(|| Some((text(MCP_SERVER)?, text(MCP_TOOL)?)))?
+    }
+
     /// The JSON Schema of a call's arguments (GIB §3.3); array items are strings.
     pub fn arguments_schema(&self) -> Value {
         let mut properties = serde_json::Map::new();

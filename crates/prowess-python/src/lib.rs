@@ -12,6 +12,7 @@
 mod annotation;
 mod names;
 mod nesting;
+mod outline;
 #[cfg(test)]
 mod tests;
 mod uses;
@@ -27,6 +28,7 @@ use ruff_python_ast::{Expr, ParameterWithDefault, Stmt, StmtFunctionDef};
 use ruff_python_parser::{ParseError, parse_module};
 use ruff_text_size::{Ranged, TextRange};
 
+pub use outline::{Expression, ExpressionKind, Statement, outline};
 pub use uses::{PythonCommand, PythonCommandKind, PythonUses, uses};
 
 use annotation::Use;

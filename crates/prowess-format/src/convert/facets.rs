@@ -59,6 +59,11 @@ pub fn facets(skill: &Skill) -> Vec<(&'static str, Value)> {
             "runtime.min_version",
             skill.runtime.as_ref().map_or(Value::Null, |runtime| text(&runtime.min_version)),
         ),
+        (
+            "runtime.server",
+            skill.runtime.as_ref().map_or(Value::Null, |runtime| text(&runtime.server)),
+        ),
+        ("runtime.tool", skill.runtime.as_ref().map_or(Value::Null, |runtime| text(&runtime.tool))),
         ("invocation.disable_model_invocation", flag(invocation.disable_model_invocation.as_ref())),
         ("invocation.user_invocable", flag(invocation.user_invocable.as_ref())),
         ("invocation.mode", flag(invocation.mode.as_ref())),
@@ -200,9 +205,23 @@ fn hook(hook: &Hook) -> Value {
         map([
             ("type", Value::String(handler.kind.value.clone())),
             ("action", text(&handler.action)),
+            ("if", text(&handler.condition)),
             ("timeout", Value::from(handler.timeout)),
+            ("status_message", Value::from(handler.status_message.clone())),
+            ("once", Value::Bool(handler.once)),
+            ("args", Value::from(handler.arguments.clone())),
+            ("shell", Value::from(handler.shell.clone())),
             ("async", Value::Bool(handler.is_async)),
+            ("async_rewake", Value::Bool(handler.async_rewake)),
+            (
+                "headers",
+                list(&handler.headers, |(name, value)| Value::from(format!("{name}: {value}"))),
+            ),
+            ("allowed_env_vars", Value::from(handler.allowed_env_vars.clone())),
+            ("server", text(&handler.server)),
+            ("input", handler.input.clone().unwrap_or_default()),
             ("model", Value::from(handler.model.clone())),
+            ("continue_on_block", Value::Bool(handler.continue_on_block)),
             ("extra", entries(&handler.extra)),
         ])
     });

@@ -51,6 +51,8 @@ const NOUNS: &[Noun] = &[
     noun("owner", "owner", "owners"),
     noun("runtime.type", "runtime", "runtimes"),
     noun("runtime.min_version", "oldest runtime", "oldest runtimes"),
+    noun("runtime.server", "server of the tool", "servers of the tool"),
+    noun("runtime.tool", "tool of the server", "tools of the server"),
     noun("invocation.disable_model_invocation", "invocation switch", "invocation switches"),
     noun("invocation.user_invocable", "menu switch", "menu switches"),
     noun("invocation.mode", "mode command", "mode commands"),

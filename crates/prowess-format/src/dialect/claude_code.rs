@@ -5,12 +5,13 @@ use serde_json::{Map, Value};
 use super::{DescriptionLimit, Dialect, Limit, NameStyle, agent_skills, common, limit, skillli};
 use crate::diagnostic::Severity;
 use crate::document::Document;
-use crate::document::yaml::{Mapping, Node};
+use crate::document::yaml::{Mapping, Node, YamlEntry};
 use crate::emit::{WrittenSkill, YamlWriter};
 use crate::formats;
+use crate::hook_events::hook_event;
 use crate::rules;
-use crate::shape::{ANY_MAP, Field, Shape, TEXT, TEXT_OR_TEXTS, UnknownFields};
-use crate::skill::{Hook, HookHandler, Skill};
+use crate::shape::{ANY_MAP, Field, Shape, TEXT, TEXT_OR_TEXTS, TEXTS, UnknownFields};
+use crate::skill::{Hook, HookHandler, OptionalText, Skill};
 use crate::span::Spanned;
 use crate::specification::{CLAUDE_CODE, CLAUDE_CODE_HOOKS, Section};
 
@@ -41,25 +42,11 @@ pub(super) static DIALECT: Dialect = Dialect {
 const FRONT_MATTER: Section = CLAUDE_CODE.at("Frontmatter reference");
 const HOOKS: Section = CLAUDE_CODE_HOOKS.whole();
 
-/// The events a hook may be bound to.
-pub(crate) const HOOK_EVENTS: &[&str] = &[
-    "PreToolUse",
-    "PostToolUse",
-    "PostToolUseFailure",
-    "PermissionRequest",
-    "UserPromptSubmit",
-    "Notification",
-    "Stop",
-    "SubagentStart",
-    "SubagentStop",
-    "PreCompact",
-    "SessionStart",
-    "SessionEnd",
-    "Setup",
-];
+/// What a hook may do: SKL layer 2, "Hooks Block", has three of them, the product documents five.
+pub(crate) const HOOK_TYPES: &[&str] = &["command", "http", "mcp_tool", "prompt", "agent"];
 
-/// What a hook may do (SKL layer 2, "Hooks Block").
-pub(crate) const HOOK_TYPES: &[&str] = &["command", "prompt", "agent"];
+/// Booleans as the client reads them: `true`, `yes`, `on`, `1` and their opposites, in any case.
+const FLAG: Shape = Shape::Either(&[Shape::Boolean, Shape::Integer { from: 0, to: 1 }]);
 
 /// Names, or maps with a name and a description, as published skills write them.
 const ARGUMENTS: Shape = Shape::Either(&[
@@ -71,11 +58,34 @@ const HANDLER: &[Field] = &[
     Field::new("type", Shape::Choice(HOOK_TYPES), HOOKS, "Kind of handler.")
         .required()
         .rule(&rules::INVALID_HOOK),
-    Field::new("command", TEXT, HOOKS, "The command of a `command` hook."),
-    Field::new("prompt", TEXT, HOOKS, "The prompt of a `prompt` or `agent` hook."),
+    Field::new("if", TEXT, HOOKS, "A permission rule that the call of a tool has to match."),
     Field::new("timeout", Shape::Integer { from: 1, to: 86_400 }, HOOKS, "Timeout in seconds."),
-    Field::new("async", Shape::Boolean, HOOKS, "Runs in the background."),
+    Field::new("statusMessage", TEXT, HOOKS, "Shown while the hook runs."),
+    Field::new("once", Shape::Boolean, HOOKS, "Runs once per session."),
+    Field::new("command", TEXT, HOOKS, "The command of a `command` hook."),
+    Field::new("args", TEXTS, HOOKS, "Arguments of a command that is started without a shell."),
+    Field::new("async", Shape::Boolean, HOOKS, "Runs a command in the background."),
+    Field::new(
+        "asyncRewake",
+        Shape::Boolean,
+        HOOKS,
+        "Runs a command in the background; exit code 2 wakes the agent.",
+    ),
+    Field::new("shell", Shape::Choice(&["bash", "powershell"]), HOOKS, "The shell of a command."),
+    Field::new("url", TEXT, HOOKS, "The URL of an `http` hook."),
+    Field::new("headers", Shape::MapOf(&TEXT), HOOKS, "Headers of a request."),
+    Field::new("allowedEnvVars", TEXTS, HOOKS, "Variables that headers may contain."),
+    Field::new("server", TEXT, HOOKS, "The MCP server of an `mcp_tool` hook."),
+    Field::new("tool", TEXT, HOOKS, "The tool of an `mcp_tool` hook."),
+    Field::new("input", ANY_MAP, HOOKS, "The arguments of that tool."),
+    Field::new("prompt", TEXT, HOOKS, "The prompt of a `prompt` or `agent` hook."),
     Field::new("model", TEXT, HOOKS, "The model of a prompt or an agent."),
+    Field::new(
+        "continueOnBlock",
+        Shape::Boolean,
+        HOOKS,
+        "The turn goes on after a prompt has said no.",
+    ),
 ];
 
 const MATCHER: &[Field] = &[
@@ -110,13 +120,12 @@ const FIELDS: &[Field] = &[
         .mistakes(&["argument"]),
     Field::new(
         "disable-model-invocation",
-        Shape::Boolean,
+        FLAG,
         FRONT_MATTER,
         "Only the user may invoke the skill.",
     )
     .default("false"),
-    Field::new("user-invocable", Shape::Boolean, FRONT_MATTER, "Listed in the `/` menu.")
-        .default("true"),
+    Field::new("user-invocable", FLAG, FRONT_MATTER, "Listed in the `/` menu.").default("true"),
     Field::new("mode", Shape::Boolean, FRONT_MATTER, "Listed as a mode command.").default("false"),
     // The client ignores any other value and runs the skill in the main conversation.
     Field::new("context", Shape::Choice(&["fork"]), FRONT_MATTER, "`fork` runs it in a subagent.")
@@ -149,7 +158,7 @@ const FIELDS: &[Field] = &[
         FRONT_MATTER,
         "Effort level.",
     ),
-    Field::new("background", Shape::Boolean, FRONT_MATTER, "Runs in the background."),
+    Field::new("background", FLAG, FRONT_MATTER, "Runs in the background."),
     Field::new("paths", TEXT_OR_TEXTS, FRONT_MATTER, "File globs that activate the skill."),
     Field::new(
         "shell",
@@ -186,7 +195,13 @@ fn affinity(document: &Document<'_>) -> u32 {
     let root = &document.root;
     let own = OWN.iter().filter(|key| root.has(key)).count();
     let alias = root.get("model").is_some_and(|model| model.scalar().is_some());
-    u32::try_from(own).unwrap_or(0) * super::OWN_FIELD + if alias { 10 } else { 0 }
+    // Hooks are a gate that somebody relies on: a skill of another dialect that has nothing else of this layer has them too.
+    let events = root.get("hooks").and_then(Node::mapping);
+    let hooks = events
+        .is_some_and(|events| events.entries.iter().any(|entry| hook_event(&entry.key).is_some()));
+    u32::try_from(own).unwrap_or(0) * super::OWN_FIELD
+        + if alias { 10 } else { 0 }
+        + if hooks { super::SECOND_LAYER - super::OWN_FIELD } else { 0 }
 }
 
 fn read(document: &Document<'_>, skill: &mut Skill) {
@@ -198,21 +213,31 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
     common::fill_list(&mut skill.disallowed_tools, common::tool_patterns(root, "disallowed-tools"));
     let invocation = &mut skill.invocation;
     common::fill(&mut invocation.argument_hint, hint(root));
-    common::fill(
-        &mut invocation.disable_model_invocation,
-        common::boolean(root, "disable-model-invocation"),
-    );
-    common::fill(&mut invocation.user_invocable, common::boolean(root, "user-invocable"));
+    common::fill(&mut invocation.disable_model_invocation, flag(root, "disable-model-invocation"));
+    common::fill(&mut invocation.user_invocable, flag(root, "user-invocable"));
     common::fill(&mut invocation.mode, common::boolean(root, "mode"));
     common::fill(&mut invocation.context, common::text(root, "context"));
     common::fill(&mut invocation.agent, common::text(root, "agent"));
     common::fill(&mut invocation.when_to_use, common::text(root, "when_to_use"));
     common::fill_list(&mut invocation.arguments, argument_names(root));
     common::fill(&mut invocation.effort, common::text(root, "effort"));
-    common::fill(&mut invocation.background, common::boolean(root, "background"));
+    common::fill(&mut invocation.background, flag(root, "background"));
     common::fill_list(&mut invocation.paths, common::comma_texts(root, "paths"));
     common::fill(&mut invocation.shell, common::text(root, "shell"));
     common::fill_list(&mut skill.hooks, hooks(root));
+}
+
+/// A boolean, or one of its digits.
+fn flag(root: &Mapping<'_>, key: &str) -> Option<Spanned<bool>> {
+    common::boolean(root, key).or_else(|| {
+        let digit = common::integer(root, key)?;
+        let value = match digit.value {
+            0 => false,
+            1 => true,
+            _ => return None,
+        };
+        Some(Spanned::new(value, digit.span))
+    })
 }
 
 /// `argument-hint: [issue]` without quotes is a YAML list; the author meant the text.
@@ -263,14 +288,48 @@ fn hooks(root: &Mapping<'_>) -> Vec<Hook> {
 }
 
 fn handler(mapping: &Mapping<'_>) -> Option<HookHandler> {
+    let kind = common::text(mapping, "type")?;
+    let flag = |key: &str| common::boolean(mapping, key).is_some_and(|value| value.value);
+    let word = |key: &str| common::text(mapping, key).map(|text| text.value);
+    let words = |key: &str| {
+        let items = mapping.get(key)?.sequence()?;
+        Some(items.iter().filter_map(Node::text).map(str::to_owned).collect::<Vec<_>>())
+    };
+    let action = HookHandler::action_field(&kind);
+    let headers = mapping.get("headers").and_then(Node::mapping);
+    let header =
+        |entry: &YamlEntry<'_>| Some((entry.key.to_string(), entry.value.text()?.to_owned()));
     Some(HookHandler {
-        kind: common::text(mapping, "type")?,
-        action: common::text(mapping, "command").or_else(|| common::text(mapping, "prompt")),
+        // A type that nobody knows keeps its action, whatever it is called.
+        action: common::text(mapping, action).or_else(|| {
+            let is_known = HOOK_TYPES.contains(&kind.as_str());
+            if is_known { None } else { common::text(mapping, "prompt") }
+        }),
+        condition: common::text(mapping, "if"),
         timeout: common::integer(mapping, "timeout").map(|timeout| timeout.value),
-        is_async: common::boolean(mapping, "async").is_some_and(|value| value.value),
-        model: common::text(mapping, "model").map(|text| text.value),
-        extra: common::rest(mapping, &["type", "command", "prompt", "timeout", "async", "model"]),
+        status_message: word("statusMessage"),
+        once: flag("once"),
+        arguments: words("args"),
+        shell: word("shell"),
+        is_async: flag("async"),
+        async_rewake: flag("asyncRewake"),
+        headers: headers.iter().flat_map(|map| &map.entries).filter_map(header).collect(),
+        allowed_env_vars: words("allowedEnvVars").unwrap_or_default(),
+        server: common::text(mapping, "server"),
+        input: common::json(mapping, "input"),
+        model: word("model"),
+        continue_on_block: flag("continueOnBlock"),
+        extra: common::rest(mapping, &known(action)),
+        kind,
     })
+}
+
+/// The keys that [`handler`] has read.
+fn known(action: &'static str) -> Vec<&'static str> {
+    let actions = ["command", "url", "tool", "prompt"];
+    // The action of another type has no effect, and is kept all the same.
+    let others = |name: &&str| !actions.contains(name) || *name == action;
+    HANDLER.iter().map(|field| field.name).filter(others).collect()
 }
 
 fn write(skill: &Skill) -> WrittenSkill {
@@ -328,19 +387,38 @@ fn write_hooks(hooks: &[Hook], yaml: &mut YamlWriter) {
 
 fn write_handler(handler: &HookHandler) -> Value {
     let mut map = Map::new();
-    map.insert("type".to_owned(), Value::String(handler.kind.value.clone()));
-    if let Some(action) = &handler.action {
-        let key = if *handler.kind == "command" { "command" } else { "prompt" };
-        map.insert(key.to_owned(), Value::String(action.value.clone()));
-    }
-    if let Some(timeout) = handler.timeout {
-        map.insert("timeout".to_owned(), Value::from(timeout));
-    }
-    if handler.is_async {
-        map.insert("async".to_owned(), Value::Bool(true));
-    }
-    if let Some(model) = &handler.model {
-        map.insert("model".to_owned(), Value::String(model.clone()));
+    let mut put = |key: &str, value: Value| drop(map.insert(key.to_owned(), value));
+    put("type", Value::String(handler.kind.value.clone()));
+    let text = |text: &OptionalText| text.as_ref().map(|text| Value::from(text.value.as_str()));
+    let flag = |is_set: bool| is_set.then_some(Value::Bool(true));
+    let texts = |texts: &[String]| (!texts.is_empty()).then(|| Value::from(texts.to_vec()));
+    let headers: Map<String, Value> = handler
+        .headers
+        .iter()
+        .map(|(name, value)| (name.clone(), Value::from(value.as_str())))
+        .collect();
+    let fields = [
+        ("if", text(&handler.condition)),
+        ("server", text(&handler.server)),
+        (HookHandler::action_field(&handler.kind), text(&handler.action)),
+        // An empty list means something else than none: no shell.
+        ("args", handler.arguments.clone().map(Value::from)),
+        ("input", handler.input.clone()),
+        ("headers", (!headers.is_empty()).then_some(Value::Object(headers))),
+        ("allowedEnvVars", texts(&handler.allowed_env_vars)),
+        ("timeout", handler.timeout.map(Value::from)),
+        ("statusMessage", handler.status_message.clone().map(Value::from)),
+        ("once", flag(handler.once)),
+        ("async", flag(handler.is_async)),
+        ("asyncRewake", flag(handler.async_rewake)),
+        ("shell", handler.shell.clone().map(Value::from)),
+        ("model", handler.model.clone().map(Value::from)),
+        ("continueOnBlock", flag(handler.continue_on_block)),
+    ];
+    for (key, value) in fields {
+        if let Some(value) = value {
+            put(key, value);
+        }
     }
     map.extend(handler.extra.iter().cloned());
     Value::Object(map)

@@ -153,7 +153,6 @@ pub fn ids() -> Vec<&'static str> {
 }
 
 pub(crate) use agent_flow::MAX_BYTES as AGENT_FLOW_MAX_BYTES;
-pub(crate) use claude_code::HOOK_EVENTS;
 pub(crate) use gaia::{
     TOOL as GAIA_TOOL, TYPES as GAIA_TYPES, nested_block as gaia_block, skill_dependencies,
     tool as gaia_tool,
@@ -163,5 +162,5 @@ pub(crate) use openclaw::{
     INSTALL_KINDS, NAMESPACES, claims as openclaw_claims, expanded_permissions,
     write_block as openclaw_block,
 };
-pub(crate) use skillli::{CATEGORIES, TRUST_LEVELS};
+pub(crate) use skillli::{CATEGORIES, TRUST_LEVELS, quizzes};
 pub(crate) use skillrt::RUNTIMES;

@@ -269,7 +269,8 @@ fn read_registry(mapping: &Mapping<'_>, skill: &mut Skill) {
     common::fill(&mut skill.checksum, common::text(mapping, "checksum"));
 }
 
-fn quizzes(root: &Mapping<'_>) -> Vec<Quiz> {
+/// The quizzes that front matter declares.
+pub(crate) fn quizzes(root: &Mapping<'_>) -> Vec<Quiz> {
     let Some(node) = root.get("quiz") else { return Vec::new() };
     match node.sequence() {
         Some(items) => items.iter().filter_map(quiz).collect(),

@@ -11,7 +11,7 @@ use crate::formats;
 use crate::permission::{Domain, Level, Permission};
 use crate::rules;
 use crate::shape::{Field, Shape, TEXT, TEXTS, UnknownFields};
-use crate::skill::{Outputs, Runtime, Skill, SkillKind};
+use crate::skill::{MCP_SERVER, MCP_TOOL, Outputs, Runtime, Skill, SkillKind, Tool, ToolKind};
 use crate::span::Spanned;
 use crate::specification::SKILLRT;
 
@@ -42,7 +42,9 @@ pub(super) static DIALECT: Dialect = Dialect {
 /// Input types (§4.4).
 pub(crate) const TYPES: &[&str] = &["string", "number", "boolean", "file", "url", "json"];
 /// Runtime families (§4.3).
-pub(crate) const RUNTIMES: &[&str] = &["markdown-skill", "anthropic-skill", "mcp-tool"];
+pub(crate) const RUNTIMES: &[&str] = &["markdown-skill", "anthropic-skill", MCP_TOOL_RUNTIME];
+/// The runtime of skills that are a wrapper around one tool of an MCP server (§4.3).
+const MCP_TOOL_RUNTIME: &str = "mcp-tool";
 
 const DEPENDENCY: Shape = Shape::Format(&formats::DEPENDENCY);
 const VARIABLE: Shape = Shape::Format(&formats::VARIABLE);
@@ -67,6 +69,8 @@ const RUNTIME: &[Field] = &[
         "Minimum runtime version.",
     )
     .rule(&rules::INVALID_VERSION),
+    Field::new("server", TEXT, SKILLRT.at("4.3"), "The MCP server of an `mcp-tool` (D10)."),
+    Field::new("tool", TEXT, SKILLRT.at("4.3"), "The tool of that server (D10)."),
 ];
 
 const OUTPUTS: &[Field] = &[
@@ -238,6 +242,8 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
             kind: common::text(runtime, "type"),
             min_version: common::text(runtime, "min-version")
                 .or_else(|| common::text(runtime, "min_version")),
+            server: common::text(runtime, "server"),
+            tool: common::text(runtime, "tool"),
         }),
     );
     common::fill(
@@ -283,13 +289,62 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
         grant("env", Domain::Env, &[Level::Read]);
         common::fill_list(&mut skill.permissions, grants);
     }
+    if skill.tools.is_empty()
+        && let Some(tool) = mcp_tool(skill)
+    {
+        skill.tools.push(tool);
+    }
     skill.kind = if is_prose_with_identity(document) {
         SkillKind::Prose
+    } else if skill.tools.iter().any(|tool| tool.kind == ToolKind::McpTool) {
+        SkillKind::Tools
     } else if skill.inputs.is_empty() {
         SkillKind::Instructions
     } else {
         SkillKind::Prompt
     };
+}
+
+/// The tool that a skill of the runtime `mcp-tool` is a wrapper around (§4.3). The specification has no keys for it, see D10:
+/// the server is `runtime.server`, or the only one of `dependencies.mcp-servers`, and the tool is `runtime.tool`, or it has
+/// the skill's name. `None` where that names no server.
+fn mcp_tool(skill: &mut Skill) -> Option<Tool> {
+    let runtime = skill.runtime.as_ref()?;
+    if runtime.kind.as_ref().is_none_or(|kind| kind.value != MCP_TOOL_RUNTIME) {
+        return None;
+    }
+    let servers = &skill.requirements.mcp_servers;
+    let server = match (&runtime.server, servers.as_slice()) {
+        (Some(server), _) | (None, [server]) => server.clone(),
+        (None, _) => return None,
+    };
+    let name = runtime.tool.clone().or_else(|| skill.name.clone())?;
+    if !servers.iter().any(|known| known.value == server.value) {
+        skill.requirements.mcp_servers.push(server.clone());
+    }
+    Some(Tool {
+        // Names of tools are parts of references and of approvals; a server may use dots and slashes.
+        name: Spanned::new(slug(&name), name.span),
+        description: skill.description.as_ref().map_or_else(String::new, |it| it.value.clone()),
+        kind: ToolKind::McpTool,
+        parameters: skill.inputs.clone(),
+        parameters_declared: true,
+        command: None,
+        handler: None,
+        returns: None,
+        atomic: None,
+        output_shape: None,
+        extra: vec![
+            (MCP_SERVER.to_owned(), Value::String(server.value)),
+            (MCP_TOOL.to_owned(), Value::String(name.value)),
+        ],
+    })
+}
+
+/// A name with letters, digits, `_` and `-` only.
+fn slug(name: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    name.chars().map(|c| if fits(c) { c } else { '_' }).collect()
 }
 
 /// Checks the description, which only a file with nothing but a name and a version may omit
@@ -316,7 +371,12 @@ fn write(skill: &Skill) -> WrittenSkill {
     let mut yaml = YamlWriter::new();
     common::write_identity(skill, &mut yaml, "authors");
     if let Some(runtime) = &skill.runtime {
-        let pairs = [("type", &runtime.kind), ("min-version", &runtime.min_version)];
+        let pairs = [
+            ("type", &runtime.kind),
+            ("min-version", &runtime.min_version),
+            ("server", &runtime.server),
+            ("tool", &runtime.tool),
+        ];
         let map: Map<String, Value> = pairs
             .into_iter()
             .filter_map(|(key, text)| {

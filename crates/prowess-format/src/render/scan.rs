@@ -41,6 +41,8 @@ pub(super) enum Variable {
     SkillDir,
     ProjectDir,
     Effort,
+    PluginRoot,
+    PluginData,
 }
 
 /// The spelling of the variables. A backslash before them escapes nothing, as in Claude Code.
@@ -49,6 +51,8 @@ const VARIABLES: &[(&str, Variable)] = &[
     ("${CLAUDE_SKILL_DIR}", Variable::SkillDir),
     ("${CLAUDE_PROJECT_DIR}", Variable::ProjectDir),
     ("${CLAUDE_EFFORT}", Variable::Effort),
+    ("${CLAUDE_PLUGIN_ROOT}", Variable::PluginRoot),
+    ("${CLAUDE_PLUGIN_DATA}", Variable::PluginData),
     // OpenClaw's spelling of the skill's path (OC-9).
     ("{baseDir}", Variable::SkillDir),
 ];

@@ -68,6 +68,7 @@ rules! {
     invalid_tags INVALID_TAGS
     invalid_timeout INVALID_TIMEOUT
     invalid_tool_name INVALID_TOOL_NAME
+    invalid_tool_pattern INVALID_TOOL_PATTERN
     invalid_trust_level INVALID_TRUST_LEVEL
     invalid_url INVALID_URL
     invalid_utf8 INVALID_UTF8

@@ -1,7 +1,7 @@
 //! `unknown-hook-event`.
 
 use crate::diagnostic::{Findings, rule};
-use crate::dialect;
+use crate::hook_events::{HOOK_EVENTS, hook_event};
 use crate::rules::Subject;
 use crate::specification::{CLAUDE_CODE_HOOKS, SKILLLI};
 use crate::text::closest;
@@ -21,8 +21,9 @@ rule! {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for hook in &subject.skill.hooks {
-        if !dialect::HOOK_EVENTS.contains(&hook.event.as_str()) {
-            let help = closest(&hook.event, dialect::HOOK_EVENTS.iter().copied()).map_or_else(
+        if hook_event(&hook.event).is_none() {
+            let names = HOOK_EVENTS.iter().map(|event| event.name);
+            let help = closest(&hook.event, names).map_or_else(
                 || "write `PreToolUse`, `PostToolUse` or `Stop`".to_owned(),
                 |similar| format!("did you mean `{similar}`?"),
             );

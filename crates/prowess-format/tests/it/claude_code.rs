@@ -4,6 +4,7 @@ use insta::assert_snapshot;
 use prowess_format::diagnostic::Findings;
 use prowess_format::dialect::detect;
 use prowess_format::document::Document;
+use prowess_format::hook_events::HOOK_EVENTS;
 use prowess_format::span::Spanned;
 
 use crate::{problems, skill, skill_as, skill_of};
@@ -76,6 +77,54 @@ fn a_fork_names_its_agent() {
     assert_snapshot!(problems(&with("agent: Explore\n")), @"4:8 info agent-without-fork `agent` has no effect without `context: fork`");
 }
 
+#[test]
+fn hooks_are_read_whatever_the_dialect() {
+    let hooks = "hooks:\n  PreToolUse:\n    - hooks: [{type: command, command: ./check.sh}]\n";
+    let tool =
+        "### tidy\n\nTidies.\n\n#### Parameters\n\nNone.\n\n#### Command\n\n```bash\ntidy\n```\n";
+    let text = format!("---\nname: desk\nversion: 1.0.0\ndescription: Tidy\n{hooks}---\n\n{tool}");
+    let skill = skill(&text);
+    assert_eq!(skill.dialect.id, "gibberish");
+    assert_eq!((skill.tools.len(), skill.hooks.len()), (1, 1));
+}
+
+#[test]
+fn every_documented_event_is_known() {
+    // The 31 events of the reference.
+    assert_eq!(HOOK_EVENTS.len(), 31);
+    for event in HOOK_EVENTS {
+        assert_eq!(problems(&hook(event.name, "{type: command, command: x}")), "");
+    }
+}
+
+#[test]
+fn every_field_of_a_handler_survives() {
+    let handlers = [
+        "{type: command, if: Bash(git *), command: ./x.sh, args: [a, '${CLAUDE_PROJECT_DIR}'], timeout: 30, statusMessage: Looking, once: true, async: true, asyncRewake: true, shell: bash}",
+        "{type: command, command: ./x.sh, args: []}",
+        "{type: http, url: 'https://example.com/x', headers: {Authorization: Bearer $TOKEN}, allowedEnvVars: [TOKEN]}",
+        "{type: mcp_tool, server: memory, tool: scan, input: {path: '${tool_input.file_path}'}}",
+        "{type: prompt, prompt: Done?, model: haiku, continueOnBlock: true}",
+        "{type: agent, prompt: Look, odd: 1}",
+    ];
+    for handler in handlers {
+        let text = hook("PreToolUse", handler);
+        assert_eq!(problems(&text).replace("8:", ""), "", "{handler}");
+        let first = skill(&text);
+        let written = (first.dialect.write)(&first).text;
+        let again = skill_as(&written, "claude-code");
+        assert_eq!(again.hooks, first.hooks, "{written}");
+        for word in handler.split([' ', '{', '}', '[', ']', ',']).filter(|it| it.ends_with(':')) {
+            assert!(written.contains(word), "{word} {written}");
+        }
+    }
+    let read = skill(&hook("PreToolUse", handlers[0])).hooks[0].handlers[0].clone();
+    assert_eq!(read.condition.as_ref().map(|rule| rule.as_str()), Some("Bash(git *)"));
+    assert_eq!(read.arguments.as_deref().map(<[String]>::len), Some(2));
+    assert!(read.once && read.is_async && read.async_rewake);
+    assert_eq!(read.extra, []);
+}
+
 /// A skill with one hook handler.
 fn hook(event: &str, handler: &str) -> String {
     with(&format!("hooks:\n  {event}:\n    - matcher: Bash\n      hooks:\n        - {handler}\n"))
@@ -88,8 +137,17 @@ fn hooks_have_a_type_and_what_the_type_needs() {
         ""
     );
     assert_eq!(problems(&hook("Stop", "{type: agent, prompt: Look}")), "");
-    assert_snapshot!(problems(&hook("PreToolUse", "{type: webhook, command: x}")), @"8:18 error invalid-hook `hooks.PreToolUse[0].hooks[0].type` is `webhook`, expected `command`, `prompt` or `agent`");
+    assert_snapshot!(problems(&hook("PreToolUse", "{type: webhook, command: x}")), @"8:18 error invalid-hook `hooks.PreToolUse[0].hooks[0].type` is `webhook`, expected `command`, `http`, `mcp_tool`, `prompt` or `agent`");
     assert_snapshot!(problems(&hook("PreToolUse", "{type: command}")), @"8:18 error invalid-hook a hook of type `command` needs `command`");
+    assert_snapshot!(problems(&hook("PreToolUse", "{type: http}")), @"8:18 error invalid-hook a hook of type `http` needs `url`");
+    assert_snapshot!(problems(&hook("PreToolUse", "{type: http, url: example.com}")), @"8:29 error invalid-hook `example.com` is not the URL of a server");
+    assert_snapshot!(problems(&hook("PreToolUse", "{type: mcp_tool}")), @"
+    8:18 error invalid-hook a hook of type `mcp_tool` needs `server`
+    8:18 error invalid-hook a hook of type `mcp_tool` needs `tool`
+    ");
+    assert_snapshot!(problems(&hook("SessionStart", "{type: prompt, prompt: x}")), @"8:18 warning invalid-hook a hook of type `prompt` never runs on `SessionStart`");
+    assert_snapshot!(problems(&hook("Stop", "{type: command, command: x, if: Bash(git *)}")), @"8:43 warning invalid-hook a hook with `if` never runs on `Stop`, which is not about a tool");
+    assert_snapshot!(problems(&hook("Stop", "{type: prompt, prompt: x, async: true}")), @"8:18 warning invalid-hook a hook of type `prompt` can't run in the background");
     assert_snapshot!(problems(&hook("PreToolUse", "{type: command, command: x, timeout: -1}")), @"8:48 error out-of-range `hooks.PreToolUse[0].hooks[0].timeout` is -1, expected 1 to 86400");
     assert_snapshot!(problems(&hook("PreTolUse", "{type: command, command: x}")), @"5:3 warning unknown-hook-event `PreTolUse` is not a hook event");
     assert_snapshot!(problems(&with("hooks: [a]\n")), @"4:8 error wrong-type `hooks` is a list, expected a map");

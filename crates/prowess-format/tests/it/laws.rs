@@ -506,7 +506,8 @@ impl Draft {
         for input in &mut skill.inputs {
             "string".clone_into(&mut input.kind.value);
         }
-        skill.runtime = Some(Runtime { kind: self.text(6), min_version: self.text(7) });
+        let (kind, min_version) = (self.text(6), self.text(7));
+        skill.runtime = Some(Runtime { kind, min_version, ..Runtime::default() });
         skill.outputs = Some(Outputs { kind: self.text(9), schema: self.values[0].clone() });
         skill.requirements.mcp_servers = self.list(2);
         skill.requirements.programs = self.list(3);

@@ -29,11 +29,10 @@ fn rendered(text: &str, with: &With<'_>) -> Result<RenderedPrompt, Vec<InputErro
     let checked = check(text, ReadOptions::DETECT);
     let empty = Map::new();
     let context = RenderContext {
-        inputs: with.inputs.as_object().unwrap_or(&empty),
         arguments: with.arguments,
         session_id: Some("s-1"),
         skill_dir: Some("/skills/demo"),
-        project_dir: None,
+        ..RenderContext::of_inputs(with.inputs.as_object().unwrap_or(&empty))
     };
     render::prompt(&checked.skill, &context)
 }

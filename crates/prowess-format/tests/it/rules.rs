@@ -145,6 +145,12 @@ fn cases() -> Vec<Case> {
         case("invalid-tags", REGISTRY, "tags: [a]", "tags: []"),
         case("invalid-timeout", COMMANDS, "modes: [Dev]\n", "modes: [Dev]\ntimeout: 301\n"),
         case("invalid-tool-name", COMMANDS, "### tidy_up", "### tidy-up"),
+        case(
+            "invalid-tool-pattern",
+            STANDARD,
+            "description: Tidy a desk",
+            "allowed-tools: Bash(git\ndescription: Tidy a desk",
+        ),
         case("invalid-trust-level", REGISTRY, "trust-level: community", "trust-level: high"),
         case("invalid-url", REGISTRY, "https://example.com", "example.com"),
         case("invalid-version", COMMANDS, "1.0.0", "1.0"),

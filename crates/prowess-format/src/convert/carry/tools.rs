@@ -9,6 +9,10 @@ use crate::text::shorten;
 
 pub(super) fn tools(carried: &mut Carried, to: &'static Dialect) {
     let Carried { skill, notes, .. } = carried;
+    if to.id != "skillrt" {
+        // Nothing else says which server a tool is of.
+        skill.tools.retain(|tool| tool.kind != ToolKind::McpTool);
+    }
     match to.id {
         "gibberish" | "tool-pack" => {
             skill.tools.retain(|tool| tool.command.is_some());
