@@ -1,6 +1,7 @@
 //! Decides whether a tool runs, and what the user is asked first.
 
 use prowess_format::permission::{Domain, Level};
+use prowess_format::skill::ToolKind;
 
 use crate::approval::{ApprovalChange, ApprovalStatus, Approvals};
 use crate::decision::{
@@ -176,7 +177,9 @@ fn reasons<'g>(
         reasons.push(about_skill(ReasonKind::AlwaysAsk, Frequency::EveryRun, true));
     }
     // R32: bundled or verified, and read-only: runs. Otherwise first use asks.
-    let vouched = trust.origin() == Origin::Bundled || tier == Tier::Verified;
+    // Whoever vouches for a skill says nothing about the server that it calls.
+    let vouched = (trust.origin() == Origin::Bundled || tier == Tier::Verified)
+        && request.kind != ToolKind::McpTool;
     if !(vouched && request.read_only) {
         reasons.push(about_skill(ReasonKind::FirstUse, Frequency::UntilApproved, true));
     }

@@ -146,6 +146,8 @@ pub enum ReasonKind {
     SecretVariable,
     /// A location where keys are stored.
     SecretFiles,
+    /// A hook has asked for it, after the run was allowed.
+    Hook,
 }
 
 /// Why a request is denied.
@@ -234,6 +236,19 @@ impl Allowed {
     /// about the tool.
     pub fn unavailable_grants(&self) -> impl Iterator<Item = String> {
         self.case.unavailable.iter().map(ToString::to_string)
+    }
+
+    /// Makes a question of it again, because a hook wants a person to confirm this one run. Nobody can do so in advance,
+    /// or once for all.
+    #[must_use]
+    pub fn ask_again(self) -> ApprovalQuestion {
+        let reason = Reason {
+            kind: ReasonKind::Hook,
+            grant: None,
+            frequency: Frequency::EveryRun,
+            in_advance: false,
+        };
+        ApprovalQuestion { case: self.case, reasons: vec![reason], changed: None }
     }
 
     /// The approval to remember, if the user chose that.
@@ -432,6 +447,7 @@ impl fmt::Display for Reason {
             ReasonKind::FirstUse => f.write_str("you have not approved it yet"),
             ReasonKind::NetworkFlag => f.write_str("it requests the network without naming hosts"),
             ReasonKind::SecretVariable => write!(f, "`{grant}` gives it a secret"),
+            ReasonKind::Hook => f.write_str("a hook asks for your confirmation"),
             ReasonKind::SecretFiles => {
                 write!(f, "`{grant}` gives access to a location where keys are stored")
             }

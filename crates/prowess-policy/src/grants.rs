@@ -11,6 +11,7 @@ use prowess_format::skill::{Skill, Tool, ToolKind};
 use prowess_format::text::visible;
 
 use crate::grant::{Grant, GrantError, GrantScope, GrantSource, checked_server};
+use crate::request::PROGRAMS_FIELD;
 use crate::scope::{HostPattern, PathPattern, Program, VariableName};
 
 /// Everything a skill requests, and what can't be granted.
@@ -105,17 +106,38 @@ impl GrantSet {
 /// `allowed-tools` is a hint to the host and is ignored (R16). `domain:none` overrides every other
 /// request for that domain, and declarations for files or the network replace the implied ones.
 pub fn of(skill: &Skill) -> GrantSet {
-    with_tool(skill, None)
+    with_tools(skill, &[])
 }
 
 /// Collects what a skill requests, and what one tool requests that it may not declare: a script or
 /// a command line.
 pub fn of_tool(skill: &Skill, tool: &Tool) -> GrantSet {
     let is_declared = skill.tools.iter().any(|known| known.name == tool.name);
-    with_tool(skill, (!is_declared).then_some(tool))
+    let set = with_tools(skill, if is_declared { &[] } else { std::slice::from_ref(tool) });
+    match tool.mcp_target() {
+        Some((server, _)) => of_server(set, server),
+        None => set,
+    }
 }
 
-fn with_tool(skill: &Skill, more: Option<&Tool>) -> GrantSet {
+/// Keeps what a skill may request on behalf of the MCP server whose tool it calls: files and hosts, which the user is asked
+/// about. The server is the user's, and it has its own programs and variables; it gets none of the skill's, and no other
+/// server.
+fn of_server(set: GrantSet, server: &str) -> GrantSet {
+    set.only(|grant| match grant.domain() {
+        Domain::Filesystem | Domain::Network => true,
+        Domain::Mcp => *grant.scope() == GrantScope::Name(server.to_owned()),
+        Domain::Env | Domain::Shell | Domain::Database | Domain::Desktop => false,
+    })
+}
+
+/// Collects what a skill requests, and what command lines request that it has under one name: those of its hooks. The
+/// programs that they start are granted to that name only.
+pub fn of_command_lines(skill: &Skill, lines: &[Tool]) -> GrantSet {
+    with_tools(skill, lines)
+}
+
+fn with_tools(skill: &Skill, more: &[Tool]) -> GrantSet {
     let mut set = GrantSet::default();
     declared(skill, &mut set);
     required(skill, &mut set);
@@ -225,6 +247,18 @@ fn commanded(tool: &Tool, set: &mut GrantSet) {
             Err(error) => set.refuse(&text, error, Some(name)),
         }
     }
+    let programs = tool.extra.iter().find(|(key, _)| key == PROGRAMS_FIELD);
+    let programs = programs.filter(|_| tool.kind == ToolKind::CommandLine);
+    let programs = programs.and_then(|(_, value)| value.as_array()).into_iter().flatten();
+    for text in programs.filter_map(serde_json::Value::as_str) {
+        // The text of the skill names them, as a command tool names its program.
+        if let Ok(program) = Program::parse(text) {
+            let scope = GrantScope::Program(program);
+            let source = GrantSource::Command(text.to_owned());
+            let grant = Grant::implied(Domain::Shell, Level::Execute, scope, source);
+            set.push(grant.for_tool(name));
+        }
+    }
     let variables = tool.extra.iter().find(|(key, _)| key == "env");
     let names = variables.and_then(|(_, value)| value.as_object());
     for variable in names.iter().flat_map(|map| map.keys()) {
@@ -243,6 +277,8 @@ pub(crate) fn program_of(tool: &Tool) -> Option<String> {
     match tool.kind {
         ToolKind::Script => Some(format!("./{}", path()?)),
         ToolKind::CommandLine => path(),
+        // Who configured the server has named its program.
+        ToolKind::McpTool => None,
         ToolKind::Command | ToolKind::Python | ToolKind::Handler => {
             let template = command::parse(tool.command.as_ref()?).ok()?;
             template.arguments.first().map(command::TemplateArgument::to_template)
@@ -258,10 +294,12 @@ fn working_directory(skill: &Skill, tools: &[&Tool], set: &mut GrantSet) {
         Some(_) | None => Level::Write,
     };
     let works_there = |tool: &&&Tool| match tool.kind {
-        ToolKind::Command | ToolKind::Script | ToolKind::CommandLine => true,
+        ToolKind::Command | ToolKind::Script | ToolKind::CommandLine | ToolKind::McpTool => true,
         ToolKind::Python | ToolKind::Handler => false,
     };
     for tool in tools.iter().filter(works_there) {
+        // A server is not the skill: what it may change, it has to be granted.
+        let level = if tool.kind == ToolKind::McpTool { Level::Read } else { level };
         let scope = GrantScope::Path(PathPattern::working_directory());
         let grant = Grant::implied(Domain::Filesystem, level, scope, GrantSource::WorkingDirectory);
         set.push(grant.for_tool(&tool.name));

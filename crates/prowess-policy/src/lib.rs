@@ -8,6 +8,7 @@
 //! approval of a [`ApprovalQuestion`] create one.
 
 pub mod approval;
+pub mod changes;
 mod decide;
 mod decision;
 pub mod environment;
@@ -22,6 +23,7 @@ mod request;
 pub mod scope;
 pub mod spec;
 mod tool_policy;
+pub mod tool_rules;
 mod trust;
 mod user_grant;
 pub mod utilities;
@@ -36,7 +38,9 @@ pub use explain::{GrantEffect, Line, LineKind, explain, explain_with_effects};
 pub use grant::{Grant, GrantError, GrantScope, GrantSource};
 pub use grants::{GrantSet, RefusedGrant};
 pub use mode::{Mode, ModeError, is_available};
-pub use request::{NoSuchTool, RunFolders, RunRequest};
+pub use request::{
+    ALWAYS_ASK_FIELD, NoSuchTool, PROGRAMS_FIELD, RunFolders, RunRequest, TIMEOUT_FIELD,
+};
 pub use spec::SandboxSpec;
 pub use tool_policy::{ToolPolicy, ToolSource, tool_policies};
 pub use trust::{Badge, Origin, Tier, TierError, Trust};

@@ -53,6 +53,13 @@ pub struct NoSuchTool {
     pub tool: String,
 }
 
+/// A field of a command line: its time limit in seconds, in place of the skill's.
+pub const TIMEOUT_FIELD: &str = "timeout_secs";
+/// A field of a command line: no earlier approval is enough.
+pub const ALWAYS_ASK_FIELD: &str = "always_ask";
+/// A field of a command line: the programs that it starts beside its own, which are requested with it.
+pub const PROGRAMS_FIELD: &str = "programs";
+
 /// The allowed timeouts (GIB §5.3).
 const TIMEOUT: std::ops::RangeInclusive<i64> = 1..=300;
 
@@ -83,7 +90,16 @@ impl RunRequest {
         digest: Digest,
         pins: Vec<ProgramPin>,
     ) -> Self {
-        let timeout = skill.timeout_secs_or_default().clamp(*TIMEOUT.start(), *TIMEOUT.end());
+        // A skill declares no command lines, so these fields come from whoever starts one.
+        let of_caller = |key: &str| {
+            let is_key = |(known, _): &&(String, _)| known == key;
+            let field = tool.extra.iter().find(is_key).map(|(_, value)| value);
+            field.filter(|_| tool.kind == ToolKind::CommandLine)
+        };
+        let timeout = of_caller(TIMEOUT_FIELD).and_then(serde_json::Value::as_i64);
+        let timeout = timeout.unwrap_or_else(|| skill.timeout_secs_or_default());
+        let timeout = timeout.clamp(*TIMEOUT.start(), *TIMEOUT.end());
+        let always_ask = of_caller(ALWAYS_ASK_FIELD).is_some_and(|value| *value == true);
         Self {
             skill: name.to_owned(),
             tool: tool.name.value.clone(),
@@ -93,7 +109,7 @@ impl RunRequest {
             pins,
             skill_pins: Vec::new(),
             read_only: skill.read_only.as_ref().is_some_and(|flag| flag.value),
-            always_ask: skill.always_ask.as_ref().is_some_and(|flag| flag.value),
+            always_ask: always_ask || skill.always_ask.as_ref().is_some_and(|flag| flag.value),
             modes: skill.modes_or_default().into_iter().map(str::to_owned).collect(),
             timeout_secs: timeout.unsigned_abs(),
             in_home: false,
@@ -195,9 +211,11 @@ impl RunRequest {
     pub fn ceiling(&self) -> Tier {
         match self.kind {
             ToolKind::Handler => Tier::Experimental,
-            ToolKind::Command | ToolKind::Python | ToolKind::Script | ToolKind::CommandLine => {
-                Tier::Verified
-            }
+            ToolKind::Command
+            | ToolKind::Python
+            | ToolKind::Script
+            | ToolKind::CommandLine
+            | ToolKind::McpTool => Tier::Verified,
         }
     }
 }

@@ -151,7 +151,7 @@ pub(crate) fn are_for(kind: ToolKind, program: Option<&str>) -> bool {
     match kind {
         ToolKind::Script | ToolKind::CommandLine => true,
         ToolKind::Command => of_command(),
-        ToolKind::Python | ToolKind::Handler => false,
+        ToolKind::Python | ToolKind::Handler | ToolKind::McpTool => false,
     }
 }
 

@@ -19,6 +19,7 @@ mod builtins;
 mod downloads;
 mod hosts;
 mod programs;
+mod split;
 mod syntax;
 mod wrappers;
 
@@ -27,10 +28,16 @@ use std::ops::Range;
 
 pub use hosts::{HostName, hosts_in};
 pub use programs::ProgramUse;
+pub use split::{Subcommand, TooComplex, WriteTarget, split, without_wrappers};
 
 /// The longest script that is read. Longer ones are read up to here, and are not complete. Texts that are made to be slow take
 /// the parser seconds at this size.
 pub const MAX_SCRIPT_BYTES: usize = 256 * 1024;
+
+/// The budget of the parser for a text that may be no script: a fixed part, and one for its length. Ordinary scripts take a
+/// few reports per kilobyte.
+const LEAST_REPORTS: usize = 200;
+const BYTES_PER_REPORT: usize = 40;
 
 /// How deep scripts inside scripts are read, as in `sh -c "sh -c …"`.
 const MAX_NESTING: usize = 4;
@@ -41,6 +48,8 @@ pub struct ShellScript {
     /// Every command in the order of the text, also those of functions, substitutions and branches, and those inside
     /// literal scripts (`sh -c '…'`, `eval '…'`).
     pub commands: Vec<ShellCommand>,
+    /// The variables that it sets, in the order of the text.
+    pub assignments: Vec<ShellAssignment>,
     /// The functions that it defines.
     pub functions: BTreeSet<String>,
     /// Whether the parser understood all of it.
@@ -62,6 +71,23 @@ pub struct ShellCommand {
     pub reads_from: Vec<usize>,
     /// The text of a here-document that it reads, as far as it is literal.
     pub here_document: Option<String>,
+    /// Its first word as written, if that is computed.
+    pub computed_name: Option<ShellWord>,
+    /// The files that its output is written to.
+    pub writes: Vec<ShellWord>,
+}
+
+/// A variable that is set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShellAssignment {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: ShellWord,
+    /// Its place in the text.
+    pub span: Range<usize>,
+    /// The commands whose output is in the value, as indices into [`ShellScript::commands`].
+    pub reads_from: Vec<usize>,
 }
 
 /// A word of a command.
@@ -77,9 +103,18 @@ pub struct ShellWord {
 
 /// Reads a script.
 pub fn parse(text: &str) -> ShellScript {
+    parse_within(text, syntax::MAX_REPORTS)
+}
+
+/// Reads a text that may be no script at all: one that is hard to read is given up early.
+pub fn parse_quickly(text: &str) -> ShellScript {
+    parse_within(text, LEAST_REPORTS + text.len() / BYTES_PER_REPORT)
+}
+
+fn parse_within(text: &str, budget: usize) -> ShellScript {
     let (text, is_whole) = prefix(text, MAX_SCRIPT_BYTES);
     let mut script = ShellScript { is_complete: true, ..ShellScript::default() };
-    let comments = read_into(&mut script, text, 0, None);
+    let comments = read_into(&mut script, text, 0, None, budget);
     script.is_complete &= is_whole;
     let is_comment = |at: usize| {
         let next = comments.partition_point(|comment| comment.end <= at);
@@ -95,16 +130,23 @@ fn read_into(
     text: &str,
     depth: usize,
     outer: Option<&Range<usize>>,
+    budget: usize,
 ) -> Vec<Range<usize>> {
     let first = script.commands.len();
-    let syntax::Reading { is_complete, comments } = syntax::read(text, script);
+    let first_assignment = script.assignments.len();
+    let syntax::Reading { is_complete, comments } = syntax::read(text, script, budget);
     script.is_complete &= is_complete;
     if let Some(outer) = outer {
         for command in &mut script.commands[first..] {
             command.span = outer.clone();
-            for word in &mut command.arguments {
+            let words = command.arguments.iter_mut().chain(&mut command.writes);
+            for word in words.chain(&mut command.computed_name) {
                 word.span = outer.clone();
             }
+        }
+        for assignment in &mut script.assignments[first_assignment..] {
+            assignment.span = outer.clone();
+            assignment.value.span = outer.clone();
         }
     }
     let found = script.commands.len();
@@ -115,7 +157,7 @@ fn read_into(
                 continue;
             }
             let begin = script.commands.len();
-            read_into(script, &inner, depth + 1, Some(outer.unwrap_or(&span)));
+            read_into(script, &inner, depth + 1, Some(outer.unwrap_or(&span)), budget);
             // What the inner commands read, they get from the shell around them.
             let feeds = script.commands[index].reads_from.clone();
             if let Some(command) = script.commands.get_mut(begin) {

@@ -177,3 +177,80 @@ pub(crate) fn inner_scripts(command: &ShellCommand) -> Vec<(String, Range<usize>
 fn takes_script(option: &str) -> bool {
     option.starts_with('-') && !option.starts_with("--") && option.ends_with('c')
 }
+
+/// A wrapper that patterns of commands look through, with every option that it may have.
+struct TransparentWrapper {
+    name: &'static str,
+    /// Options that are a word of their own.
+    flags: &'static [&'static str],
+    /// Options that are followed by a value.
+    values: &'static [&'static str],
+    /// Beginnings of options that hold their value.
+    prefixes: &'static [&'static str],
+    /// Words before the command that are not options.
+    operands: usize,
+}
+
+const TRANSPARENT: &[TransparentWrapper] = &[
+    TransparentWrapper {
+        name: "timeout",
+        flags: &["--foreground", "--preserve-status", "-v", "--verbose"],
+        values: &["-s", "--signal", "-k", "--kill-after"],
+        prefixes: &["--signal=", "--kill-after="],
+        operands: 1,
+    },
+    TransparentWrapper { name: "time", flags: &["-p"], values: &[], prefixes: &[], operands: 0 },
+    TransparentWrapper {
+        name: "nice",
+        flags: &[],
+        values: &["-n", "--adjustment"],
+        prefixes: &["--adjustment="],
+        operands: 0,
+    },
+    TransparentWrapper { name: "nohup", flags: &[], values: &[], prefixes: &[], operands: 0 },
+    TransparentWrapper {
+        name: "stdbuf",
+        flags: &[],
+        values: &["-i", "-o", "-e"],
+        prefixes: &["-i", "-o", "-e", "--input=", "--output=", "--error="],
+        operands: 0,
+    },
+    TransparentWrapper { name: "command", flags: &["-p"], values: &[], prefixes: &[], operands: 0 },
+    TransparentWrapper { name: "builtin", flags: &[], values: &[], prefixes: &[], operands: 0 },
+    TransparentWrapper { name: "noglob", flags: &[], values: &[], prefixes: &[], operands: 0 },
+    TransparentWrapper { name: "xargs", flags: &[], values: &[], prefixes: &[], operands: 0 },
+];
+
+/// Where the command of a wrapper begins, if the first of these words is a wrapper and all its options are known.
+pub(crate) fn strictly_inner(words: &[ShellWord]) -> Option<usize> {
+    let (name, rest) = words.split_first()?;
+    let wrapper =
+        TRANSPARENT.iter().find(|wrapper| name.is_literal && wrapper.name == name.text)?;
+    let mut operands = wrapper.operands;
+    let mut skip_value = false;
+    for (at, word) in rest.iter().enumerate() {
+        let text = word.text.as_str();
+        if !word.is_literal {
+            return None;
+        }
+        if std::mem::take(&mut skip_value) {
+            continue;
+        }
+        if text.starts_with('-') && text.len() > 1 {
+            if wrapper.values.contains(&text) {
+                skip_value = true;
+            } else if !wrapper.flags.contains(&text)
+                && !wrapper.prefixes.iter().any(|prefix| text.starts_with(prefix))
+            {
+                return None;
+            }
+            continue;
+        }
+        if operands > 0 {
+            operands -= 1;
+            continue;
+        }
+        return Some(at + 1);
+    }
+    None
+}

@@ -1,6 +1,7 @@
 //! Tests of the policy crate. The helpers here parse skills, request decisions and format them.
 
 mod approvals;
+mod changes;
 mod decisions;
 mod declarations;
 mod environment;
@@ -10,6 +11,7 @@ mod matrix;
 mod modes;
 mod scopes;
 mod specs;
+mod tool_rules;
 mod user_grants;
 
 use prowess_format::skill::Skill;

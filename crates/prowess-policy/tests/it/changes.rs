@@ -1,0 +1,171 @@
+//! Which changes of a run are applied, mentioned, asked about or refused.
+
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+use prowess_policy::changes::{
+    ChangeContext, ChangeVerdict, HARMLESS_HIDDEN, ProposedChange, ProposedEntry, examine,
+};
+
+const PROJECT: &str = "/home/ada/project";
+
+fn is_dot_git(name: &[u8]) -> bool {
+    name.eq_ignore_ascii_case(b".git") || name == b"git~1"
+}
+
+fn verdict_of(path: &str, after: Option<ProposedEntry<'_>>, git: bool) -> ChangeVerdict {
+    let writable = [PathBuf::from(PROJECT)];
+    let search_path = [PathBuf::from("/usr/bin"), PathBuf::from("/home/ada/project/tools")];
+    let named_by_git = [PathBuf::from("/home/ada/project/scripts/hooks")];
+    let context = ChangeContext {
+        home: Path::new("/home/ada"),
+        search_path: &search_path,
+        writable: &writable,
+        named_by_git: &named_by_git,
+        may_start_git: git,
+        is_dot_git,
+    };
+    let change = ProposedChange {
+        folder: Path::new(PROJECT),
+        path: Path::new(path),
+        after,
+        was_executable: false,
+    };
+    examine(&change, &context)
+}
+
+const FILE: Option<ProposedEntry<'static>> = Some(ProposedEntry::File { mode: 0o644 });
+const FOLDER: Option<ProposedEntry<'static>> = Some(ProposedEntry::Folder);
+
+fn word(verdict: ChangeVerdict) -> &'static str {
+    match verdict {
+        ChangeVerdict::Apply => "apply",
+        ChangeVerdict::Mention(_) => "mention",
+        ChangeVerdict::Ask(_) => "ask",
+        ChangeVerdict::Refuse(_) => "refuse",
+    }
+}
+
+#[test]
+fn ordinary_files_are_applied_and_others_asked_about() {
+    let cases = [
+        ("src/main.rs", "apply"),
+        ("package.json", "apply"),
+        ("Makefile", "apply"),
+        ("target/debug/.fingerprint/x", "apply"),
+        (".gitignore", "apply"),
+        (".pytest_cache/v/x", "apply"),
+        // What others start or obey.
+        (".vscode/tasks.json", "ask"),
+        ("sub/.envrc", "ask"),
+        (".claude/settings.json", "ask"),
+        ("a/.cargo/config.toml", "ask"),
+        ("x.code-workspace", "ask"),
+        (".venv/pyvenv.cfg", "ask"),
+        ("venv/lib/python3.12/site-packages/x.pth", "ask"),
+        ("lib/sitecustomize.py", "ask"),
+        ("rust-toolchain.toml", "ask"),
+        ("mise.toml", "ask"),
+        (".npmrc", "ask"),
+        (".yarnrc.yml", "ask"),
+        ("tools/new", "ask"),
+        ("scripts/hooks/pre-commit", "ask"),
+        // Hidden and on no list.
+        (".brand-new-tool", "ask"),
+        ("a/.brand-new-tool/settings", "ask"),
+        // Of a repository.
+        (".git/index", "ask"),
+        (".git", "ask"),
+        ("sub/.GIT/config", "ask"),
+        ("git~1/config", "ask"),
+    ];
+    for (path, expected) in cases {
+        assert_eq!(word(verdict_of(path, FILE, false)), expected, "{path}");
+    }
+}
+
+#[test]
+fn tools_that_start_git_may_change_what_git_keeps() {
+    let cases = [
+        (".git/index", FILE, "apply"),
+        (".git/refs/heads/main", FILE, "apply"),
+        (".git/objects/ab/cdef", FILE, "apply"),
+        (".git/logs/HEAD", FILE, "apply"),
+        (".git/rebase-merge/git-rebase-todo", FILE, "apply"),
+        ("vendor/x/.git", FOLDER, "apply"),
+        ("vendor/x/.git/hooks/pre-commit.sample", FILE, "apply"),
+        ("vendor/x/.git/info/exclude", FILE, "apply"),
+        // Settings, hooks, other repositories.
+        (".git/config", FILE, "ask"),
+        (".git/hooks/pre-commit", FILE, "ask"),
+        (".git/objects/info/alternates", FILE, "ask"),
+        (".git/commondir", FILE, "ask"),
+        (".git/unknown", FILE, "ask"),
+        (".git/info/attributes", FILE, "ask"),
+        ("sub/.git", FILE, "ask"),
+        (".GIT/index", FILE, "ask"),
+        // Git writes through links.
+        (".git/logs/HEAD", Some(ProposedEntry::Link(Path::new("../../.profile"))), "refuse"),
+        (".git/index", Some(ProposedEntry::Link(Path::new("index2"))), "refuse"),
+        // Deleting a repository is asked about, deleting a branch is not.
+        (".git", None, "ask"),
+        (".git/refs/heads/old", None, "apply"),
+    ];
+    for (path, after, expected) in cases {
+        assert_eq!(word(verdict_of(path, after, true)), expected, "{path} {after:?}");
+    }
+}
+
+#[test]
+fn links_that_lead_out_are_asked_about() {
+    let cases = [
+        ("a/link", "b", "apply"),
+        ("a/link", "../b/c", "apply"),
+        ("a/link", "/home/ada/project/x", "apply"),
+        ("a/link", "../..", "ask"),
+        ("link", "../other", "ask"),
+        ("link", "/etc/passwd", "ask"),
+        ("link", "a/../../x", "ask"),
+        ("link", "/home/ada/project2", "ask"),
+    ];
+    for (path, target, expected) in cases {
+        let after = Some(ProposedEntry::Link(Path::new(target)));
+        assert_eq!(word(verdict_of(path, after, false)), expected, "{path} {target}");
+    }
+}
+
+#[test]
+fn deletions_and_executables() {
+    assert_eq!(word(verdict_of("a", None, false)), "apply");
+    assert_eq!(word(verdict_of(".vscode/tasks.json", None, false)), "apply");
+    assert_eq!(word(verdict_of(".git/hooks/x", None, false)), "ask");
+    assert_eq!(word(verdict_of("tools/program", None, false)), "ask");
+    let executable = Some(ProposedEntry::File { mode: 0o755 });
+    assert_eq!(word(verdict_of("build/program", executable, false)), "mention");
+    assert_eq!(word(verdict_of(".git/index", executable, false)), "ask");
+}
+
+#[test]
+fn reasons_can_stand_after_because() {
+    for path in [".vscode/x", ".git/config", ".unknown", "tools/x", "mise.toml"] {
+        let reason = verdict_of(path, FILE, true).reason().expect("there is one");
+        assert!(reason.starts_with(|first: char| first.is_lowercase()) && !reason.ends_with('.'));
+    }
+}
+
+proptest! {
+    /// A hidden name that is on no list is never applied without a question, wherever it is.
+    #[test]
+    fn what_is_hidden_and_unknown_is_asked_about(
+        above in prop::collection::vec("[a-z]{1,8}", 0..4),
+        name in "\\.[a-z]{1,12}",
+        below in prop::collection::vec("[a-z.]{1,8}", 0..3),
+    ) {
+        prop_assume!(!HARMLESS_HIDDEN.contains(&name.as_str()) && name != ".git");
+        prop_assume!(!below.iter().any(|part| part == "." || part == ".."));
+        let path: PathBuf = above.iter().chain([&name]).chain(&below).collect();
+        let path = path.to_str().expect("text");
+        prop_assert_eq!(word(verdict_of(path, FILE, true)), "ask");
+        prop_assert_eq!(word(verdict_of(path, FOLDER, false)), "ask");
+    }
+}
