@@ -75,6 +75,26 @@ pub struct HttpRequest<'a> {
     pub timeout: Duration,
 }
 
+/// Creates a client for callers that are async. Nothing is connected yet; redirects are not followed.
+pub fn client(options: ClientOptions) -> Result<reqwest::Client, HttpError> {
+    let ClientOptions { authorities, proxy, addresses, connect_timeout } = options;
+    let builder = reqwest::Client::builder()
+        .redirect(redirect::Policy::none())
+        .connect_timeout(connect_timeout)
+        .dns_resolver(SystemResolver { addresses })
+        .user_agent(USER_AGENT)
+        .tls_backend_preconfigured(tls(authorities)?);
+    let builder = match proxy {
+        ProxySetting::None => builder.no_proxy(),
+        ProxySetting::Via(url) => {
+            let proxy = reqwest::Proxy::all(url).map_err(|_| HttpError::Proxy)?;
+            builder.no_proxy().proxy(proxy.no_proxy(None::<NoProxy>))
+        }
+        ProxySetting::Environment => builder,
+    };
+    builder.build().map_err(|error| HttpError::of(&error))
+}
+
 /// A blocking HTTP client.
 #[derive(Clone, Debug)]
 pub struct HttpClient {
@@ -84,23 +104,7 @@ pub struct HttpClient {
 impl HttpClient {
     /// Creates a client without connecting to anything.
     pub fn new(options: ClientOptions) -> Result<HttpClient, HttpError> {
-        let ClientOptions { authorities, proxy, addresses, connect_timeout } = options;
-        let builder = reqwest::Client::builder()
-            .redirect(redirect::Policy::none())
-            .connect_timeout(connect_timeout)
-            .dns_resolver(SystemResolver { addresses })
-            .user_agent(USER_AGENT)
-            .tls_backend_preconfigured(tls(authorities)?);
-        let builder = match proxy {
-            ProxySetting::None => builder.no_proxy(),
-            ProxySetting::Via(url) => {
-                let proxy = reqwest::Proxy::all(url).map_err(|_| HttpError::Proxy)?;
-                builder.no_proxy().proxy(proxy.no_proxy(None::<NoProxy>))
-            }
-            ProxySetting::Environment => builder,
-        };
-        let inner = builder.build().map_err(|error| HttpError::of(&error))?;
-        Ok(HttpClient { inner })
+        Ok(HttpClient { inner: client(options)? })
     }
 
     /// Sends a request and waits for the status and the headers of its response.

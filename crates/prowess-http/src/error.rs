@@ -38,7 +38,7 @@ pub(crate) struct NoAddress;
 
 impl HttpError {
     /// Finds the cause that matters in the library's chain of errors.
-    pub(crate) fn of(error: &reqwest::Error) -> HttpError {
+    pub fn of(error: &reqwest::Error) -> HttpError {
         if error.is_timeout() {
             return HttpError::TimedOut;
         }

@@ -8,7 +8,7 @@ mod error;
 mod tls;
 
 pub use client::{
-    AddressFilter, ClientOptions, HttpClient, HttpRequest, HttpResponse, ProxySetting,
+    AddressFilter, ClientOptions, HttpClient, HttpRequest, HttpResponse, ProxySetting, client,
 };
 pub use error::HttpError;
 pub use tls::{Authorities, TlsError, tls};

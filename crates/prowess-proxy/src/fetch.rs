@@ -39,6 +39,7 @@ const MAX_RESPONSE_HEAD: usize = 64 * 1024;
 /// Sends requests.
 pub struct Fetcher {
     run: Run,
+    follows_redirects: bool,
 }
 
 /// A request.
@@ -103,7 +104,13 @@ impl Fetcher {
         };
         let meter = Arc::new(Meter::new(None, None));
         let run = Run::new(policy, resolver, None, Credentials::new(Vec::new()), meter);
-        Self { run }
+        Self { run, follows_redirects: true }
+    }
+
+    /// Follows no redirect: its status is the response.
+    #[must_use]
+    pub fn without_redirects(self) -> Self {
+        Self { follows_redirects: false, ..self }
     }
 
     /// Sends a request and reads the response, following redirects.
@@ -122,6 +129,9 @@ impl Fetcher {
         let mut body = request.body.clone();
         for _ in 0..=MAX_REDIRECTS {
             let response = self.send(&target, &method, &headers, body.as_deref()).await?;
+            if !self.follows_redirects {
+                return answer(response, request.max_bytes).await;
+            }
             let Some(next) = redirect(&response, &target)? else {
                 return answer(response, request.max_bytes).await;
             };

@@ -5,7 +5,10 @@ use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 
 /// The keys at the top of the file.
-const TOP: &[&str] = &["model", "providers", "registry", "registries"];
+const TOP: &[&str] =
+    &["model", "providers", "registry", "registries", "hooks", super::DISABLE_SHELL_EXECUTION];
+/// The keys of the table `hooks`.
+const HOOKS: &[&str] = &["strict"];
 /// The keys of a table below `providers`.
 const PROVIDER: &[&str] = &[
     "kind",
@@ -28,6 +31,9 @@ pub(crate) fn check_keys(text: &str) -> Result<(), String> {
     let Ok(table) = DeTable::parse(text) else { return Ok(()) };
     let table = table.get_ref();
     check_table(text, "", table, TOP)?;
+    if let Some(DeValue::Table(hooks)) = table.get("hooks").map(toml::Spanned::get_ref) {
+        check_table(text, "hooks.", hooks, HOOKS)?;
+    }
     for (key, known) in [("providers", PROVIDER), ("registries", REGISTRY)] {
         let Some(DeValue::Table(named)) = table.get(key).map(toml::Spanned::get_ref) else {
             continue;
@@ -129,7 +135,7 @@ mod tests {
         check(
             "zz = 1\naa = 2\n",
             Err(
-                "line 1: `zz` is not a setting; known here: `model`, `providers`, `registry`, `registries`",
+                "line 1: `zz` is not a setting; known here: `model`, `providers`, `registry`, `registries`, `hooks`, `disable_skill_shell_execution`",
             ),
         );
         check("[providers.work]\napi_key = 'x'\n", Ok(()));

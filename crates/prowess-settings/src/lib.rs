@@ -15,6 +15,9 @@ pub use key::{KeySource, read_key_file};
 /// The name of the settings file, in the folder for settings.
 pub const CONFIG_FILE: &str = "config.toml";
 
+/// The key that disables commands in the texts of skills.
+pub const DISABLE_SHELL_EXECUTION: &str = "disable_skill_shell_execution";
+
 /// Maximum size of a settings file, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
 
