@@ -55,6 +55,12 @@ pub enum SandboxError {
         /// What to do about it.
         remedy: String,
     },
+    /// No overlay can be mounted over a folder whose writes are to be staged.
+    #[error("changes can't be staged: {cause}")]
+    Staging {
+        /// The cause.
+        cause: String,
+    },
     /// The setup failed; the program was not started.
     #[error("the sandbox could not be set up ({stage}): {source}")]
     SetUp {

@@ -26,7 +26,7 @@ pub use output::{Capture, Captured, OUTPUT_HEAD_BYTES, OUTPUT_TAIL_BYTES};
 pub use probe::{Layer, LayerState, Probe};
 pub use spec::{
     Discarded, ExitReason, FileAccess, FileGrant, HardLinks, Input, Network, Observer,
-    OutputStream, SandboxLimits, SandboxOutcome, Spec, SyntheticFile, WriteLimit,
+    OutputStream, SandboxLimits, SandboxOutcome, Spec, StagedFolder, SyntheticFile, WriteLimit,
 };
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 pub use unsupported::{

@@ -20,6 +20,9 @@ pub struct Spec {
     pub working_directory: PathBuf,
     /// Granted files and folders.
     pub files: Vec<FileGrant>,
+    /// Writable folders among `files` that stay as they are: what the program writes there goes to the
+    /// upper layer of an overlay.
+    pub staged: Vec<StagedFolder>,
     /// How to treat files that are hard-linked outside a writable folder.
     pub hard_links: HardLinks,
     /// Files in granted folders that are empty inside and can't be changed. Absolute paths without
@@ -52,6 +55,7 @@ impl Spec {
             environment: Vec::new(),
             working_directory: PathBuf::from("/"),
             files: Vec::new(),
+            staged: Vec::new(),
             hard_links: HardLinks::Refuse,
             hidden: Vec::new(),
             synthetic: Vec::new(),
@@ -84,6 +88,19 @@ pub struct FileGrant {
     /// Whether a missing folder is created (mode 0700), in an existing parent; otherwise a missing
     /// path is not visible. If the program never starts, the folder is removed again.
     pub create: bool,
+}
+
+/// A writable folder whose writes are staged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StagedFolder {
+    /// The granted folder, as in its grant. Grants for writing inside it are part of it; grants for
+    /// reading inside it protect what they name.
+    pub path: PathBuf,
+    /// The upper layer: a folder outside of `path` that holds only what the run has changed, with
+    /// deletions as an overlay marks them.
+    pub upper: PathBuf,
+    /// The overlay's working folder, next to the upper layer.
+    pub work: PathBuf,
 }
 
 /// Access to files.
@@ -176,6 +193,9 @@ pub enum Input {
     Empty,
     /// These bytes, then end of file.
     Bytes(Vec<u8>),
+    /// The reading end of a pipe, for a program that is talked to while it runs. Whoever has the other end closes it.
+    #[cfg(unix)]
+    Pipe(OwnedFd),
 }
 
 /// The stream of a piece of output.

@@ -12,7 +12,7 @@ use std::os::fd::RawFd;
 use super::plan::{EMPTY, Plan, SELF_TEST};
 use super::sys::{self, Errno, Outcome};
 use super::system::HOST_NAME;
-use super::view::{Rights, Step};
+use super::view::{OverlayLayers, Rights, Step};
 
 /// The context of the child, in addition to the plan.
 pub(super) struct Context<'p> {
@@ -94,6 +94,7 @@ pub(super) enum SetupStage {
     Source,
     SourceChanged,
     Owners,
+    Overlay,
     Root,
     Attach,
     Memory,
@@ -127,6 +128,7 @@ const SETUP_STAGES: &[(SetupStage, &str)] = &[
     (SetupStage::Source, "opening a granted path"),
     (SetupStage::SourceChanged, "a granted path changed"),
     (SetupStage::Owners, "mapping the owner of a granted path"),
+    (SetupStage::Overlay, "mounting an overlay"),
     (SetupStage::Root, "new root"),
     (SetupStage::Attach, "attaching a granted path"),
     (SetupStage::Memory, "folder in memory"),
@@ -254,6 +256,11 @@ fn take_sources(context: &mut Context<'_>) -> Built {
         if sys::identity(handle).at(SetupStage::Source)? != bind.identity {
             return Err((SetupStage::SourceChanged, libc::ESTALE));
         }
+        if let Some(layers) = &bind.overlay {
+            *place = mount_overlay(handle, layers, bind.attributes, context.owners)?;
+            sys::close(handle);
+            continue;
+        }
         let mount = sys::clone_tree(handle).at(SetupStage::Source)?;
         sys::close(handle);
         let owners = context.owners.filter(|_| bind.owned);
@@ -270,6 +277,58 @@ fn take_sources(context: &mut Context<'_>) -> Built {
         *place = mount;
     }
     Ok(())
+}
+
+/// A detached overlay over a folder.
+///
+/// `volatile`, because otherwise every copied file is flushed to disk; `userxattr` for ordinary users,
+/// because otherwise deleting an existing folder fails.
+fn mount_overlay(
+    lower: RawFd,
+    layers: &OverlayLayers,
+    attributes: u64,
+    owners: Option<RawFd>,
+) -> Built<RawFd> {
+    let folder = sys::open_path(&layers.folder).at(SetupStage::Source)?;
+    if sys::identity(folder).at(SetupStage::Source)? != layers.identity {
+        return Err((SetupStage::SourceChanged, libc::ESTALE));
+    }
+    // Root's files have to appear as those of the user inside, in both layers.
+    let (lower, folder) = match owners {
+        Some(owners) => {
+            let mut mounts = [-1; 2];
+            for (handle, place) in [lower, folder].into_iter().zip(mounts.iter_mut()) {
+                let mount = sys::clone_tree(handle).at(SetupStage::Overlay)?;
+                sys::set_mount(mount, 0, Some(owners), true).at(SetupStage::Overlay)?;
+                *place = mount;
+            }
+            sys::close(folder);
+            (mounts[0], mounts[1])
+        }
+        None => (lower, folder),
+    };
+    let overlay = || {
+        let lower_path = sys::LayerPath::new(lower, None)?;
+        let upper_path = sys::LayerPath::new(folder, Some(&layers.upper))?;
+        let work_path = sys::LayerPath::new(folder, Some(&layers.work))?;
+        let options: &[(&CStr, Option<&CStr>)] = &[
+            (c"lowerdir", Some(lower_path.as_c_str()?)),
+            (c"upperdir", Some(upper_path.as_c_str()?)),
+            (c"workdir", Some(work_path.as_c_str()?)),
+            (c"volatile", None),
+            (c"userxattr", None),
+        ];
+        // Root's overlay keeps its marks where no user can set them.
+        let options = if owners.is_some() { &options[..4] } else { options };
+        let mount = sys::new_filesystem(c"overlay", options, attributes)?;
+        if sys::is_writable(mount)? { Ok(mount) } else { Err(libc::EROFS) }
+    };
+    let mount = overlay().at(SetupStage::Overlay)?;
+    sys::close(folder);
+    if owners.is_some() {
+        sys::close(lower);
+    }
+    Ok(mount)
 }
 
 fn build_root(context: &Context<'_>) -> Built<RawFd> {
@@ -294,8 +353,13 @@ fn build_root(context: &Context<'_>) -> Built<RawFd> {
                 sys::attach(mount, root, at).at(SetupStage::Attach)?;
                 sys::close(mount);
             }
+            Step::Pin(at) => {
+                let mount = sys::clone_at(root, at).at(SetupStage::Attach)?;
+                sys::attach(mount, root, at).at(SetupStage::Attach)?;
+                sys::close(mount);
+            }
             Step::Cover(at) => {
-                let mount = sys::clone_file_at(root, EMPTY).at(SetupStage::Attach)?;
+                let mount = sys::clone_at(root, EMPTY).at(SetupStage::Attach)?;
                 let attributes =
                     sys::MOUNT_RDONLY | sys::MOUNT_NOSUID | sys::MOUNT_NODEV | sys::MOUNT_NOEXEC;
                 sys::set_mount(mount, attributes, None, false).at(SetupStage::Attach)?;

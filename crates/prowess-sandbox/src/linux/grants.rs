@@ -19,11 +19,11 @@ use super::set_up;
 use super::stage::{MAX_COMPARED, MAX_MATCHES, Stage, Wanted};
 use super::view::{Rights, View};
 use super::walk::{self, Next, Stopped};
-use super::watchdog::{Folder, WatchedFolders};
+use super::watchdog::{Folder, Usage, WatchedFolders};
 use crate::check;
 use crate::error::SandboxError;
 use crate::pattern::Patterns;
-use crate::spec::{Discarded, FileAccess, FileGrant, Spec};
+use crate::spec::{Discarded, FileAccess, FileGrant, Spec, StagedFolder};
 
 /// What to do after the run.
 #[derive(Debug)]
@@ -33,6 +33,8 @@ pub(super) struct Cleanup {
     /// Declared after the stages, so that it is removed last.
     scratch: Option<Scratch>,
     link_scan: LinkScan,
+    /// The upper layers of overlays.
+    upper_layers: Vec<PathBuf>,
     max_size: u64,
 }
 
@@ -64,7 +66,13 @@ impl Cleanup {
             protected: BTreeSet::new(),
             before: None,
         });
-        WatchedFolders::new(self.link_scan.folders().chain(private).collect())
+        // Everything in an upper layer is of the run.
+        let staged = self.upper_layers.iter().map(|path| Folder {
+            path: path.clone(),
+            protected: BTreeSet::new(),
+            before: Some(Usage::default()),
+        });
+        WatchedFolders::new(self.link_scan.folders().chain(private).chain(staged).collect())
     }
 
     /// Copies files back and cleans up. Every process of the run has ended.
@@ -99,11 +107,16 @@ pub(super) fn show(view: &mut View, spec: &Spec) -> Result<Cleanup, SandboxError
             grants.push(grant);
         }
     }
+    let overlays = Overlays::new(spec, &grants)?;
+    let live: Vec<&FileGrant> =
+        grants.iter().copied().filter(|grant| overlays.place(grant) == Place::Live).collect();
     let mut afterwards = Cleanup {
         created,
         stages: Vec::new(),
         scratch: None,
-        link_scan: LinkScan::before(&TreeGrants::new(&grants), spec.hard_links)?,
+        // Through an overlay nothing is changed that has another name.
+        link_scan: LinkScan::before(&TreeGrants::new(&live), spec.hard_links)?,
+        upper_layers: spec.staged.iter().map(|staged| staged.upper.clone()).collect(),
         max_size: spec.limits.file_size,
     };
     for group in staged(&grants) {
@@ -112,7 +125,11 @@ pub(super) fn show(view: &mut View, spec: &Spec) -> Result<Cleanup, SandboxError
     }
     for grant in grants {
         match (&grant.pattern, grant.access) {
-            (None, access) => view.host(&grant.path, &grant.path, rights(access)),
+            (None, access) => match overlays.place(grant) {
+                Place::Overlay(staged) => view.overlay(&grant.path, &staged.upper, &staged.work),
+                Place::Inside => {}
+                Place::Live => view.host(&grant.path, &grant.path, rights(access)),
+            },
             (Some(pattern), FileAccess::Read | FileAccess::Execute) => {
                 show_matches(view, grant, pattern, &afterwards.stages)?;
             }
@@ -121,6 +138,64 @@ pub(super) fn show(view: &mut View, spec: &Spec) -> Result<Cleanup, SandboxError
         }
     }
     Ok(afterwards)
+}
+
+/// The folders whose writes are staged, and the grants around and in them.
+struct Overlays<'s> {
+    staged: &'s [StagedFolder],
+    grants: TreeGrants<'s>,
+}
+
+/// Where what is written through a grant goes.
+#[derive(Debug, PartialEq, Eq)]
+enum Place<'s> {
+    /// To the upper layer of its own overlay.
+    Overlay(&'s StagedFolder),
+    /// To that of a folder around it.
+    Inside,
+    /// To the host.
+    Live,
+}
+
+impl<'s> Overlays<'s> {
+    fn new(spec: &'s Spec, grants: &[&'s FileGrant]) -> Result<Self, SandboxError> {
+        for staged in &spec.staged {
+            let grant = grants.iter().find(|grant| {
+                grant.path == staged.path
+                    && grant.pattern.is_none()
+                    && grant.access == FileAccess::Write
+            });
+            let folders = [&staged.path, &staged.upper, &staged.work];
+            let is_apart = !staged.upper.starts_with(&staged.path)
+                && !staged.work.starts_with(&staged.path)
+                && folders.iter().all(|path| check::is_plain(path));
+            if grant.is_none() || !is_apart || !staged.path.is_dir() {
+                return Err(SandboxError::Invalid(format!(
+                    "`{}` is staged, but it is not a folder with a grant for writing, or contains its own upper layer",
+                    staged.path.display()
+                )));
+            }
+        }
+        Ok(Self { staged: &spec.staged, grants: TreeGrants::new(grants) })
+    }
+
+    fn place(&self, grant: &FileGrant) -> Place<'s> {
+        if grant.access != FileAccess::Write || grant.pattern.is_some() {
+            return Place::Live;
+        }
+        if let Some(staged) = self.staged.iter().find(|staged| staged.path == grant.path) {
+            return Place::Overlay(staged);
+        }
+        // The nearest grant around it decides: one for reading in between closes the overlay.
+        let around = grant.path.parent().and_then(|parent| self.grants.of(parent));
+        match around {
+            Some(around) if around.access == FileAccess::Write => match self.place(around) {
+                Place::Overlay(_) | Place::Inside => Place::Inside,
+                Place::Live => Place::Live,
+            },
+            _ => Place::Live,
+        }
+    }
 }
 
 fn refuse(grant: &FileGrant, reason: impl Into<String>) -> SandboxError {

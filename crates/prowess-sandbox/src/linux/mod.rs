@@ -182,7 +182,11 @@ impl Launch {
         };
         let network = host.empty_network.get().filter(|_| host.privileged && plan.ports.is_empty());
         let descriptors: Vec<RawFd> = spec.descriptors.iter().map(plan::number).collect();
-        let stdio = [&input_reader, &output_writer, &error_writer].map(plan::number);
+        let read_from = match &spec.input {
+            Input::Pipe(pipe) => pipe,
+            Input::Empty | Input::Bytes(_) => &input_reader,
+        };
+        let stdio = [read_from, &output_writer, &error_writer].map(plan::number);
         let keep = plan::sorted(
             stdio
                 .into_iter()

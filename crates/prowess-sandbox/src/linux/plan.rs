@@ -170,6 +170,10 @@ fn own_rules(view: &View) -> Result<Vec<(CString, u64)>, SandboxError> {
         rules.push((view::c_path(Path::new(path))?, write_rights().bits()));
     }
     rules.push((c"/proc".to_owned(), read.bits()));
+    // A rule for the folder of the host does not apply to the overlay over it.
+    for path in view.overlays() {
+        rules.push((view::c_path(path)?, write_rights().bits()));
+    }
     for path in view.texts().filter(|path| *path != Path::new("/.self-test")) {
         rules.push((view::c_path(path)?, AccessFs::ReadFile.into_bits()));
     }
@@ -198,7 +202,7 @@ fn ruleset(binds: &[Bind], images: &[PathBuf], ports: &[u16]) -> Result<OwnedFd,
         .and_then(landlock::Ruleset::create)
         .map_err(|error| all(&error))?;
     let of_files = AccessFs::from_file(abi);
-    for bind in binds {
+    for bind in binds.iter().filter(|bind| bind.overlay.is_none()) {
         let rights = match bind.rights {
             Rights::Read | Rights::Library => AccessFs::ReadFile | AccessFs::ReadDir,
             Rights::Image | Rights::Execute => {

@@ -5,16 +5,20 @@ use std::os::fd::AsRawFd as _;
 
 use super::cgroup;
 use super::host::{self, Host};
+use super::scratch::Scratch;
 use super::sys::{self, Cloned};
 use super::{PreparedSandbox, refused};
 use crate::error::SandboxError;
 use crate::probe::{Layer, LayerState, Probe};
-use crate::spec::Spec;
+use crate::spec::{FileAccess, FileGrant, Spec, StagedFolder};
 
 /// Tests every layer separately, then all of them together.
 pub fn probe() -> Probe {
     let mut layers = vec![user(), namespaces(), landlock(), seccomp(), groups()];
     layers.push(everything(&layers));
+    if layers.iter().all(|layer| layer.state != LayerState::Missing) {
+        layers.push(overlays());
+    }
     Probe { layers }
 }
 
@@ -151,6 +155,40 @@ fn groups() -> Layer {
         }
     };
     layer("control groups", Ok(detail.to_owned()))
+}
+
+/// Whether writes can be staged in the folder for temporary files. Other filesystems may differ, but a
+/// kernel without overlays, and one that does not allow them, shows here.
+fn overlays() -> Layer {
+    let best_effort = |cause: String| Layer {
+        name: "overlays",
+        state: LayerState::BestEffort,
+        detail: format!("changes of a run can't be staged: {cause}"),
+        remedy: Some(
+            "load the kernel module `overlay`, and allow mounting it in user namespaces".to_owned(),
+        ),
+    };
+    let tried = Scratch::new().and_then(|scratch| {
+        let folders = ["granted", "up", "work"].map(|name| scratch.folder(name));
+        let [granted, upper, work] = folders;
+        let (path, upper, work) = (granted?.1, upper?.1, work?.1);
+        let mut spec = Spec::new(std::env::current_exe().unwrap_or_else(|_| "/bin/true".into()));
+        let access = FileAccess::Write;
+        spec.files = vec![FileGrant { path: path.clone(), access, pattern: None, create: false }];
+        spec.staged = vec![StagedFolder { path, upper, work }];
+        let prepared = PreparedSandbox::new(spec).and_then(|mut prepared| prepared.ready());
+        // The folders are removed after the sandbox that uses them.
+        Ok((prepared, scratch))
+    });
+    match tried {
+        Ok((Ok(()), _)) => layer(
+            "overlays",
+            Ok("changes of a run can be staged before they are applied".to_owned()),
+        ),
+        Ok((Err(SandboxError::Staging { cause }), _)) => best_effort(cause),
+        Ok((Err(error), _)) => best_effort(error.to_string()),
+        Err(error) => best_effort(error.to_string()),
+    }
 }
 
 fn everything(layers: &[Layer]) -> Layer {

@@ -139,7 +139,7 @@ impl Sandbox {
     pub(super) fn begin(&mut self, input: Input) {
         self.started = Instant::now();
         match input {
-            Input::Empty => self.input = None,
+            Input::Empty | Input::Pipe(_) => self.input = None,
             Input::Bytes(bytes) => {
                 if let Some(pending) = &mut self.input {
                     pending.bytes = bytes;
@@ -448,6 +448,10 @@ impl Sandbox {
                 ),
                 remedy: "run as an ordinary user, or grant a folder on another filesystem".to_owned(),
             },
+            // No such filesystem, a filesystem that can't be a layer, or a security module.
+            Some((SetupStage::Overlay, name)) => {
+                SandboxError::Staging { cause: format!("{name}: {source}") }
+            }
             // Attack sandbox-H07: only the host's /proc could be shown, which is not acceptable.
             Some((SetupStage::Processes, _)) => SandboxError::Unenforceable {
                 cause: format!("a separate /proc can't be mounted: {source}"),

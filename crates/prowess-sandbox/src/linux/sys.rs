@@ -261,8 +261,8 @@ pub(super) fn clone_tree(fd: RawFd) -> Outcome<RawFd> {
     small(unsafe { libc::syscall(libc::SYS_open_tree, fd, c"".as_ptr(), flags) })
 }
 
-/// A detached mount of one file below `folder`.
-pub(super) fn clone_file_at(folder: RawFd, path: &CStr) -> Outcome<RawFd> {
+/// A detached mount of one file or folder below `folder`.
+pub(super) fn clone_at(folder: RawFd, path: &CStr) -> Outcome<RawFd> {
     let flags = OPEN_TREE_CLONE
         | libc::AT_SYMLINK_NOFOLLOW.cast_unsigned()
         | libc::O_CLOEXEC.cast_unsigned();
@@ -380,6 +380,56 @@ pub(super) fn new_filesystem(
         });
     close(context);
     mount
+}
+
+/// A path below an open folder, as overlays want their layers.
+pub(super) struct LayerPath {
+    bytes: [u8; Self::MAX],
+}
+
+impl LayerPath {
+    /// Enough for a number and a short name.
+    const MAX: usize = 96;
+
+    /// `/proc/self/fd/NUMBER/NAME`, or without the name.
+    pub(super) fn new(folder: RawFd, name: Option<&CStr>) -> Outcome<Self> {
+        let mut path = Self { bytes: [0; Self::MAX] };
+        let mut digits = [0; 10];
+        let mut start = digits.len();
+        let mut number = folder.cast_unsigned();
+        while start > 0 {
+            start -= 1;
+            digits[start] = b'0' + u8::try_from(number % 10).unwrap_or_default();
+            number /= 10;
+            if number == 0 {
+                break;
+            }
+        }
+        let name = name.map_or(&[][..], CStr::to_bytes);
+        let slash: &[u8] = if name.is_empty() { b"" } else { b"/" };
+        let mut end = 0;
+        for part in [b"/proc/self/fd/", &digits[start..], slash, name] {
+            let room = path.bytes.get_mut(end..end + part.len()).ok_or(libc::ENAMETOOLONG)?;
+            room.copy_from_slice(part);
+            end += part.len();
+        }
+        // The last byte ends the text.
+        if end < Self::MAX { Ok(path) } else { Err(libc::ENAMETOOLONG) }
+    }
+
+    pub(super) fn as_c_str(&self) -> Outcome<&CStr> {
+        CStr::from_bytes_until_nul(&self.bytes).map_err(|_| libc::EINVAL)
+    }
+}
+
+/// Whether a mount can be written. An overlay whose working folder can't be used comes up read-only,
+/// without an error.
+pub(super) fn is_writable(mount: RawFd) -> Outcome<bool> {
+    // SAFETY: all bit patterns of the structure are valid, and the kernel fills it.
+    let mut found: libc::statvfs = unsafe { std::mem::zeroed() };
+    // SAFETY: the structure outlives the call.
+    done(unsafe { libc::fstatvfs(mount, &raw mut found) })?;
+    Ok(found.f_flag & libc::ST_RDONLY == 0)
 }
 
 /// Makes the current folder the root and unmounts the old one.

@@ -19,6 +19,11 @@ use crate::error::SandboxError;
 enum Entry {
     /// A file or folder of the host.
     Host { source: PathBuf, rights: Rights },
+    /// A folder of the host under an overlay, which takes what is written.
+    Overlay(Staged),
+    /// A folder of an overlay, mounted over itself so that it can't be moved; with its path on the
+    /// host.
+    Pin(PathBuf),
     /// A folder that only contains other entries.
     Folder,
     /// A folder in memory.
@@ -31,6 +36,25 @@ enum Entry {
     Text(Vec<u8>),
     /// An empty file in place of one of the host.
     Hidden,
+}
+
+/// A folder of the host and the folders of its overlay.
+#[derive(Clone, Debug)]
+struct Staged {
+    source: PathBuf,
+    upper: PathBuf,
+    work: PathBuf,
+}
+
+impl Entry {
+    /// The path on the host of an entry that shows a part of it.
+    fn source(&self) -> Option<&Path> {
+        match self {
+            Entry::Host { source, .. } | Entry::Pin(source) => Some(source),
+            Entry::Overlay(staged) => Some(&staged.source),
+            _ => None,
+        }
+    }
 }
 
 /// The access to a part of the host, in ascending order.
@@ -79,6 +103,21 @@ pub(super) struct Bind {
     pub(super) is_folder: bool,
     /// Whether its owner appears as the user inside.
     pub(super) owned: bool,
+    /// The overlay that is mounted in its place, over it.
+    pub(super) overlay: Option<OverlayLayers>,
+}
+
+/// The folders of an overlay besides the one that it is mounted over.
+#[derive(Debug)]
+pub(super) struct OverlayLayers {
+    /// The folder that contains both, free of symbolic links.
+    pub(super) folder: CString,
+    /// Its device and inode.
+    pub(super) identity: (u64, u64),
+    /// The name of the upper layer.
+    pub(super) upper: CString,
+    /// The name of the working folder.
+    pub(super) work: CString,
 }
 
 /// One step of building the tree; paths are relative to the new root.
@@ -96,6 +135,8 @@ pub(super) enum Step {
     },
     /// Mounts the empty file of the new root over a file.
     Cover(CString),
+    /// Mounts a folder over itself.
+    Pin(CString),
     Memory {
         at: CString,
         size: CString,
@@ -147,25 +188,43 @@ impl View {
         let entry = Entry::Host { source: source.to_owned(), rights };
         match self.entries.get_mut(path) {
             Some(Entry::Host { rights: known, .. }) if *known >= rights => {}
+            // Everything in it can be written, but not for real.
+            Some(Entry::Overlay(_)) => {}
             Some(known) => *known = entry,
             None => drop(self.entries.insert(path.to_owned(), entry)),
         }
     }
 
+    /// Adds a folder of the host whose writes go to the upper layer of an overlay.
+    pub(super) fn overlay(&mut self, path: &Path, upper: &Path, work: &Path) {
+        let [source, upper, work] = [path, upper, work].map(Path::to_owned);
+        self.entries.insert(path.to_owned(), Entry::Overlay(Staged { source, upper, work }));
+    }
+
+    /// The overlays, whose rules are set by path.
+    pub(super) fn overlays(&self) -> impl Iterator<Item = &Path> {
+        self.entries.iter().filter_map(|(path, entry)| match entry {
+            Entry::Overlay(_) => Some(path.as_path()),
+            _ => None,
+        })
+    }
+
     /// Whether a path is visible, as an entry or below a folder of the host.
     pub(super) fn shows(&self, path: &Path) -> bool {
         path.ancestors().any(|above| match self.entries.get(above) {
-            Some(Entry::Host { source, .. }) => path
-                .strip_prefix(above)
-                .is_ok_and(|rest| rest.as_os_str().is_empty() || source.join(rest).exists()),
-            Some(_) => above == path,
+            Some(entry) => match entry.source() {
+                Some(source) => path
+                    .strip_prefix(above)
+                    .is_ok_and(|rest| rest.as_os_str().is_empty() || source.join(rest).exists()),
+                None => above == path,
+            },
             None => false,
         })
     }
 
     /// Whether a path is in a folder of the host, where nothing may be created.
     pub(super) fn is_below_host(&self, path: &Path) -> bool {
-        matches!(self.nearest_above(path), Some((_, Entry::Host { .. })))
+        self.nearest_above(path).is_some_and(|(_, entry)| entry.source().is_some())
     }
 
     /// The parts of the host below a path, relative to it, and whether each is a folder.
@@ -177,7 +236,7 @@ impl View {
             .filter_map(|(place, entry)| {
                 let is_folder = match entry {
                     Entry::Host { source, .. } => fs::symlink_metadata(source).ok()?.is_dir(),
-                    Entry::Folder => true,
+                    Entry::Folder | Entry::Overlay(_) | Entry::Pin(_) => true,
                     _ => return None,
                 };
                 Some((place.strip_prefix(path).ok()?.to_owned(), is_folder))
@@ -198,7 +257,7 @@ impl View {
     fn pin(&mut self) {
         let mut pins = Vec::new();
         for (path, entry) in &self.entries {
-            if matches!(entry, Entry::Host { rights: Rights::Write, .. }) {
+            if matches!(entry, Entry::Host { rights: Rights::Write, .. } | Entry::Overlay(_)) {
                 continue;
             }
             for folder in path.ancestors().skip(1) {
@@ -206,18 +265,25 @@ impl View {
                     continue;
                 }
                 // The replacement of a granted folder, if there is one, instead of the folder.
-                if let Some((above, Entry::Host { source, rights: Rights::Write })) =
-                    self.nearest_above(folder)
-                {
-                    let below = folder.strip_prefix(above).unwrap_or(folder);
-                    pins.push((folder.to_owned(), source.join(below)));
+                let Some((above, holder)) = self.nearest_above(folder) else { continue };
+                let below = folder.strip_prefix(above).unwrap_or(folder);
+                match holder {
+                    Entry::Host { source, rights: Rights::Write } => {
+                        let (source, rights) = (source.join(below), Rights::Write);
+                        pins.push((folder.to_owned(), Entry::Host { source, rights }));
+                    }
+                    // The folder of the host must not become visible.
+                    Entry::Overlay(Staged { source, .. }) | Entry::Pin(source) => {
+                        pins.push((folder.to_owned(), Entry::Pin(source.join(below))));
+                    }
+                    _ => {}
                 }
             }
         }
-        for (pin, source) in pins {
-            let is_folder = fs::symlink_metadata(&source).is_ok_and(|data| data.is_dir());
-            if is_folder {
-                self.entries.insert(pin, Entry::Host { source, rights: Rights::Write });
+        for (folder, pin) in pins {
+            let is_folder = |source| fs::symlink_metadata(source).is_ok_and(|data| data.is_dir());
+            if pin.source().is_some_and(is_folder) {
+                self.entries.insert(folder, pin);
             }
         }
     }
@@ -231,17 +297,17 @@ impl View {
 
     /// Removes empty folders below folders of the host, which already contain them.
     fn drop_covered_folders(&mut self) {
-        let covered: Vec<PathBuf> =
-            self.entries
-                .iter()
-                .filter(|(path, entry)| {
-                    matches!(entry, Entry::Folder)
-                        && path.ancestors().skip(1).any(|above| {
-                            matches!(self.entries.get(above), Some(Entry::Host { .. }))
-                        })
-                })
-                .map(|(path, _)| path.clone())
-                .collect();
+        let covered: Vec<PathBuf> = self
+            .entries
+            .iter()
+            .filter(|(path, entry)| {
+                matches!(entry, Entry::Folder)
+                    && path.ancestors().skip(1).any(|above| {
+                        self.entries.get(above).is_some_and(|it| it.source().is_some())
+                    })
+            })
+            .map(|(path, _)| path.clone())
+            .collect();
         for path in covered {
             self.entries.remove(&path);
         }
@@ -263,17 +329,21 @@ impl View {
         for (path, entry) in &self.entries {
             // The nearest mount above determines where the mount point comes from.
             let cover = self.nearest_above(path);
-            let in_host = match cover {
-                Some((above, Entry::Host { source, .. })) => {
-                    let rest = path.strip_prefix(above).unwrap_or(path);
-                    Some(source.join(rest))
-                }
-                _ => None,
-            };
+            let in_host = cover.and_then(|(above, entry)| {
+                let rest = path.strip_prefix(above).unwrap_or(path);
+                Some(entry.source()?.join(rest))
+            });
             match &in_host {
                 Some(place) => {
                     if fs::symlink_metadata(place).is_err()
-                        || !matches!(entry, Entry::Host { .. } | Entry::Text(_) | Entry::Hidden)
+                        || !matches!(
+                            entry,
+                            Entry::Host { .. }
+                                | Entry::Overlay(_)
+                                | Entry::Pin(_)
+                                | Entry::Text(_)
+                                | Entry::Hidden
+                        )
                     {
                         // The mount point does not exist, and nothing may be created on the host.
                         continue;
@@ -313,6 +383,17 @@ impl View {
                     steps.push(Step::Attach { bind: binds.len(), at });
                     binds.push(bind);
                 }
+                Entry::Overlay(Staged { source, upper, work }) => {
+                    let mut bind = Bind::new(source, Rights::Write)?;
+                    bind.overlay = Some(OverlayLayers::new(upper, work)?);
+                    if in_host.is_none() {
+                        made.insert(path.clone());
+                        steps.push(Step::Folder(at.clone()));
+                    }
+                    steps.push(Step::Attach { bind: binds.len(), at });
+                    binds.push(bind);
+                }
+                Entry::Pin(_) => steps.push(Step::Pin(at)),
                 Entry::Hidden => steps.push(Step::Cover(at)),
                 Entry::Folder => {
                     made.insert(path.clone());
@@ -373,6 +454,7 @@ impl Bind {
             // An image that only its owner may execute needs an id-mapped mount too.
             owned: matches!(rights, Rights::Read | Rights::Write | Rights::Execute)
                 || (rights == Rights::Image && data.mode() & 0o005 != 0o005),
+            overlay: None,
         })
     }
 
@@ -389,6 +471,30 @@ impl Bind {
             return Err(refuse(&self.path(), "it changed while it was checked"));
         }
         Ok(handle)
+    }
+}
+
+impl OverlayLayers {
+    fn new(upper: &Path, work: &Path) -> Result<Self, SandboxError> {
+        let invalid = || {
+            let upper = upper.display();
+            SandboxError::Invalid(format!(
+                "the folders of the overlay at `{upper}` are not next to each other"
+            ))
+        };
+        let parts = |path: &Path| {
+            let name = Path::new(path.file_name()?).to_owned();
+            Some((path.parent()?.to_owned(), name))
+        };
+        let (folder, upper_name) = parts(upper).ok_or_else(invalid)?;
+        let (other, work_name) = parts(work).ok_or_else(invalid)?;
+        if folder != other {
+            return Err(invalid());
+        }
+        let path = c_path(&folder)?;
+        let identity = identity(&open(&path, &folder)?, &folder)?;
+        let (upper, work) = (c_path(&upper_name)?, c_path(&work_name)?);
+        Ok(Self { folder: path, identity, upper, work })
     }
 }
 

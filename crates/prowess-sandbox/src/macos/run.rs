@@ -325,6 +325,8 @@ fn refuse_unenforceable(spec: &Spec) -> Result<(), SandboxError> {
         "a file in a granted folder can't be hidden on macOS"
     } else if !spec.synthetic.is_empty() {
         "a file can't replace another one on macOS"
+    } else if !spec.staged.is_empty() {
+        "changes can't be staged on macOS"
     } else {
         return Ok(());
     };
@@ -375,13 +377,17 @@ fn spawn_with(launcher: &Path, mut spec: Spec) -> Result<Sandbox, SandboxError> 
     command.env("HOME", &private.0).env("TMPDIR", &private.0);
     let is_granted = spec.files.iter().any(|grant| spec.working_directory.starts_with(&grant.path));
     command.current_dir(if is_granted { &spec.working_directory } else { &private.0 });
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let (stdin, input) = match spec.input {
+        Input::Pipe(pipe) => (Stdio::from(pipe), Input::Empty),
+        input => (Stdio::piped(), input),
+    };
+    command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.process_group(0);
     prepare(&mut command, &spec.limits, &spec.descriptors);
     let mut child = command.spawn().map_err(set_up("launcher"))?;
     let started = Instant::now();
     let (sender, events) = sync_channel(16);
-    watch(&mut child, spec.input, &sender);
+    watch(&mut child, input, &sender);
     let scan_incomplete =
         spec.files.iter().any(|grant| grant.access == FileAccess::Write && grant.pattern.is_none());
     Ok(Sandbox {

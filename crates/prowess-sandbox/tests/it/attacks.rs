@@ -565,7 +565,7 @@ print(sorted(os.listdir("/")))
     },
 ];
 
-fn try_all() {
+fn try_all(prepare: fn(&World, &mut Spec)) {
     // A listener outside the sandbox, which must never be reached.
     let tcp = TcpListener::bind("127.0.0.77:0").expect("the address is there");
     let port = tcp.local_addr().expect("it is bound").port();
@@ -576,7 +576,9 @@ fn try_all() {
     for case in CASES {
         let mut world = World::new();
         world.canary = port;
-        let (ended, output, error) = ran((case.spec)(&world));
+        let mut spec = (case.spec)(&world);
+        prepare(&world, &mut spec);
+        let (ended, output, error) = ran(spec);
         let ended = match ended {
             Ok(ended) => format!("{:?}", ended.exit),
             Err(error) => error.to_string(),
@@ -597,7 +599,17 @@ fn try_all() {
 
 #[test]
 fn attacks_from_inside_fail() {
-    try_all();
+    try_all(|_, _| ());
+}
+
+#[test]
+fn attacks_from_inside_an_overlay_fail() {
+    try_all(World::stage_all);
+}
+
+#[test]
+fn attacks_from_inside_an_overlay_fail_as_an_ordinary_user() {
+    repeat_as_nobody("attacks::attacks_from_inside_an_overlay_fail");
 }
 
 /// Sandboxes of root are set up differently from those of ordinary users, so both are tested.

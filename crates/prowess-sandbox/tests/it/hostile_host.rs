@@ -182,7 +182,7 @@ fn mask(command: &mut Command, calls: &[i64], errno: i32) {
 fn this_machine_enforces_everything() {
     let probe = probe();
     assert!(probe.is_enforceable(), "{probe:#?}");
-    assert_eq!(probe.layers.len(), 6);
+    assert_eq!(probe.layers.len(), 7);
 }
 
 #[test]

@@ -7,5 +7,6 @@ mod filling;
 mod formats;
 mod hidden;
 mod hostile_host;
+mod overlays;
 mod running;
 mod world;

@@ -5,7 +5,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use prowess_sandbox::{
-    Capture, FileAccess, FileGrant, Observer, OutputStream, SandboxError, SandboxOutcome, Spec, run,
+    Capture, FileAccess, FileGrant, Observer, OutputStream, SandboxError, SandboxOutcome, Spec,
+    StagedFolder, run,
 };
 
 /// Folders of the host: `ws` is usually granted for writing, `ro` for reading, `sec` never.
@@ -37,6 +38,32 @@ impl World {
         FileGrant { path: self.path(name), access, pattern: None, create: false }
     }
 
+    /// Stages what a program writes to a folder; the upper layer is below `staged`.
+    pub(crate) fn stage(&self, spec: &mut Spec, path: &Path) {
+        let place = self.path("staged").join(spec.staged.len().to_string());
+        let [upper, work] = ["up", "work"].map(|name| place.join(name));
+        for folder in [&upper, &work] {
+            fs::create_dir_all(folder).expect("the folder is new");
+        }
+        let mode = fs::metadata(path).expect("a folder").permissions();
+        fs::set_permissions(&upper, mode).expect("it is ours");
+        spec.staged.push(StagedFolder { path: path.to_owned(), upper, work });
+    }
+
+    /// Stages what a program writes to any of its folders.
+    pub(crate) fn stage_all(&self, spec: &mut Spec) {
+        let grants: Vec<FileGrant> = spec.files.clone();
+        let writes = |grant: &&FileGrant| {
+            grant.access == FileAccess::Write && grant.pattern.is_none() && grant.path.is_dir()
+        };
+        for grant in grants.iter().filter(writes) {
+            let is_inner = spec.staged.iter().any(|staged| grant.path.starts_with(&staged.path));
+            if !is_inner {
+                self.stage(spec, &grant.path);
+            }
+        }
+    }
+
     pub(crate) fn read(&self, name: &str) -> Option<String> {
         fs::read_to_string(self.path(name)).ok()
     }
@@ -47,7 +74,8 @@ impl World {
         let mut found = Vec::new();
         let mut open = vec![root.clone()];
         while let Some(folder) = open.pop() {
-            for entry in fs::read_dir(&folder).expect("a folder").flatten() {
+            // The kernel closes the working folder of an overlay.
+            for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
                 let path = entry.path();
                 if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                     open.push(path.clone());
