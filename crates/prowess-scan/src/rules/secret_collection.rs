@@ -1,0 +1,34 @@
+//! `secret-collection`.
+
+use crate::fact::FactKind;
+use crate::findings::Findings;
+use crate::rule::scan_rule;
+use crate::severity::Severity;
+use crate::subject::Subject;
+
+scan_rule! {
+    /// ## What it does
+    /// Flags code that puts several secrets, or the whole environment, into one text.
+    ///
+    /// ## Why is this bad?
+    /// A program needs one key for one service. Several in one text are on their way somewhere.
+    ///
+    /// ## Example
+    /// `json.dumps({k: os.environ[k] for k in ("AWS_SECRET_ACCESS_KEY", "NPM_TOKEN")})`
+    SECRET_COLLECTION = "secret-collection", High, Exfiltration, check;
+    matching: &[
+        ("scripts/a.py", "import os, json\nd = {'A': os.environ['AZURE_CLIENT_SECRET'], 'B': os.environ['TWILIO_AUTH_TOKEN']}\nout = json.dumps(d)\n"),
+    ],
+    clean: &[
+        ("scripts/a.py", "import os\nkey = os.environ['ACME_TOKEN']\nprint(len(key))\n"),
+    ],
+}
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for fact in subject.facts {
+        if let FactKind::CollectSecrets { count } = fact.kind {
+            let message = format!("puts {count} secrets into one text");
+            subject.report_fact(findings, &SECRET_COLLECTION, Severity::High, fact, message);
+        }
+    }
+}

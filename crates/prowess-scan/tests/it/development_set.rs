@@ -1,0 +1,100 @@
+//! What was achieved on the labelled skills of the development set must not get worse unnoticed.
+
+#![expect(clippy::disallowed_methods, reason = "only the library is kept from the disk")]
+#![expect(
+    clippy::disallowed_macros,
+    clippy::print_stdout,
+    reason = "the test runner reads what was skipped"
+)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use prowess_scan::{FileMode, ScanFile, ScanTier, Verdict, scan};
+use prowess_testkit::repository;
+
+/// The folder with the set, which is not a part of the project.
+fn folder() -> Option<PathBuf> {
+    let folder = repository().join("../shared/scan");
+    folder.join("manifest.csv").is_file().then_some(folder)
+}
+
+struct Row {
+    id: String,
+    is_malicious: bool,
+    category: String,
+    is_strong: bool,
+}
+
+/// The columns that are needed; none of them has a comma in quotes before it.
+fn rows(folder: &Path) -> Vec<Row> {
+    let text = fs::read_to_string(folder.join("manifest.csv")).expect("the manifest can be read");
+    text.lines()
+        .skip(1)
+        .map(|line| {
+            let fields: Vec<&str> = line.split(',').collect();
+            Row {
+                id: fields[0].to_owned(),
+                is_malicious: fields[1] == "malicious",
+                category: fields[2].to_owned(),
+                is_strong: fields[4] == "strong",
+            }
+        })
+        .collect()
+}
+
+fn collect(root: &Path, folder: &Path, files: &mut Vec<(String, Vec<u8>)>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            collect(root, &path, files);
+        } else if path.extension().is_none_or(|extension| extension != "omitted") {
+            let name = path.strip_prefix(root).expect("it is below").to_string_lossy().into_owned();
+            files.push((name, fs::read(&path).expect("a file")));
+        }
+    }
+}
+
+fn verdict(folder: &Path) -> Verdict {
+    let mut files = Vec::new();
+    collect(folder, folder, &mut files);
+    let files: Vec<ScanFile<'_>> =
+        files.iter().map(|(path, bytes)| ScanFile { path, bytes, mode: FileMode::Plain }).collect();
+    scan(&files).verdict(ScanTier::Community)
+}
+
+#[test]
+fn the_figures_do_not_fall() {
+    let Some(folder) = folder() else {
+        println!("skipped 1: ../shared/scan is missing");
+        return;
+    };
+    let mut wild = (0, 0);
+    let mut strong = (0, 0);
+    let mut benign = (0, 0, 0);
+    for row in rows(&folder) {
+        let place = if row.is_malicious { "dev/malicious" } else { "dev/benign" };
+        let verdict = verdict(&folder.join(place).join(&row.id));
+        if !row.is_malicious {
+            benign.0 += 1;
+            benign.1 += usize::from(verdict == Verdict::Review);
+            benign.2 += usize::from(verdict == Verdict::Block);
+            continue;
+        }
+        let found = usize::from(verdict >= Verdict::Review);
+        if row.category == "fake-prerequisite" {
+            wild = (wild.0 + 1, wild.1 + found);
+        }
+        if row.is_strong {
+            strong = (strong.0 + 1, strong.1 + found);
+        }
+    }
+    println!("fake prerequisites {wild:?}, strong {strong:?}, benign {benign:?}");
+    assert!(wild.1 * 100 >= wild.0 * 98, "fake prerequisites: {} of {}", wild.1, wild.0);
+    assert!(strong.1 * 100 >= strong.0 * STRONG, "strong: {} of {}", strong.1, strong.0);
+    assert!(benign.1 * 100 <= benign.0 * 4, "sent to review: {} of {}", benign.1, benign.0);
+    assert!(benign.2 * 100 <= benign.0, "blocked: {} of {}", benign.2, benign.0);
+}
+
+/// The least share of the strong samples that is found, in percent; some of them have lost their code.
+const STRONG: usize = 90;
