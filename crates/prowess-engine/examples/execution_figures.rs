@@ -12,12 +12,13 @@ use prowess_core::{
     BoxFuture, Event, Model, ModelDelta, ModelError, ModelFacts, ModelRequest, ModelStream,
     StopReason,
 };
+use prowess_engine::quiz::Quizzes;
 use prowess_engine::service::{
     EventLimits, EventReceiver, ExecutionService, Owner, QueueLimits, ServiceLimits, StreamLimits,
 };
 use prowess_engine::{
-    Call, CancellationToken, Consent, Engine, LoadedSkill, NoApprover, PromptCall, PromptContext,
-    SkillFolders, SkillResolver as _, World, approve, prepare, run_prompt,
+    Call, CancellationToken, CommandOutputs, Consent, Engine, LoadedSkill, NoApprover, PromptCall,
+    PromptContext, SkillFolders, SkillResolver as _, World, approve, prepare, run_prompt,
 };
 use prowess_policy::{Mode, Origin, Tier, Trust};
 use prowess_sandbox::{FileAccess, FileGrant, Observer, OutputStream, Spec};
@@ -274,12 +275,15 @@ async fn streams() -> Result<Value, Error> {
         let mut handle = service.spawn(&owner, |context, mut sink| async move {
             let cancel: CancellationToken = context.cancel().clone();
             let (values, skills) = (Map::new(), SkillFolders::default());
+            let quizzes = Quizzes::of_user(&world);
             let around = PromptContext {
                 world: &world,
                 model: Ok(&*model),
                 retriever: None,
                 skills: &skills,
+                quizzes: &quizzes,
                 cancel: &cancel,
+                hooks: None,
             };
             let call = PromptCall {
                 skill: &skill,
@@ -287,6 +291,7 @@ async fn streams() -> Result<Value, Error> {
                 arguments: None,
                 history: &[],
                 time: None,
+                commands: CommandOutputs::NotRun,
             };
             run_prompt(&call, &around, &mut |event| sink.send(event)).await
         })?;

@@ -22,6 +22,8 @@ pub struct ApprovalRequest {
     pub places: Option<RunFolders>,
     /// Program and arguments, exactly as they will be started.
     pub command: Vec<String>,
+    /// The commands of a shell that the answer is about, where there are several: those in the text of a skill.
+    pub injected: Vec<String>,
     /// Values that the program may take for options (NEG-12): parameter and value.
     pub option_like: Vec<(String, String)>,
     /// What the tool may and may not do and why it asks, in plain words.

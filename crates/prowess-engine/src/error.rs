@@ -11,6 +11,7 @@ use crate::digest::SkillDigestError;
 use crate::inputs::{self, ToolInputError};
 use crate::lower::FileError;
 use crate::programs::ProgramLookupError;
+use crate::staging::StagingError;
 use crate::tool::openclaw::HandlerError;
 use crate::tool::python::LoadError;
 use prowess_core::{
@@ -83,6 +84,9 @@ pub enum RunError {
     /// A skill with Python tools can't be loaded.
     #[error(transparent)]
     Load(Box<LoadError>),
+    /// A quiz withholds the skill, or whether it is passed can't be found out.
+    #[error("{0}")]
+    Quiz(Box<Problem>),
     /// The policy says no.
     #[error("`{}/{}` does not run: {}", .0.skill(), .0.tool(), joined(.0.reasons()))]
     Denied(Box<Denied>),
@@ -105,6 +109,30 @@ pub enum RunError {
     /// Something else is there than what was decided about (attack sandbox-G07).
     #[error("{0} changed while it was being approved: nothing was run")]
     Changed(&'static str),
+    /// A hook says no, or could not be asked.
+    #[error("`{name}` was not run: {reason}")]
+    HookDenied {
+        /// Skill and tool.
+        name: String,
+        /// Which hook, and its reason, in one line.
+        reason: String,
+        /// Whether the hook itself did not work.
+        is_fault: bool,
+    },
+    /// It was cancelled while its hooks ran.
+    #[error("the run was cancelled before it started")]
+    Cancelled {
+        /// The exit code.
+        code: i32,
+    },
+    /// A hook puts the call off.
+    #[error("`{name}` was not run: {hook} puts it off")]
+    HookDeferred {
+        /// Skill and tool.
+        name: String,
+        /// Which hook.
+        hook: String,
+    },
     /// The approvals can't be used.
     #[error(transparent)]
     Store(#[from] ApprovalStoreError),
@@ -114,6 +142,9 @@ pub enum RunError {
     /// The walls can't be built.
     #[error(transparent)]
     Sandbox(#[from] prowess_sandbox::SandboxError),
+    /// Writes can't be staged.
+    #[error(transparent)]
+    Staging(#[from] StagingError),
     /// A credential can't be used, or a key not be kept out of the output.
     #[error(transparent)]
     Credential(#[from] CredentialError),
@@ -128,6 +159,13 @@ impl From<LoadError> for RunError {
     }
 }
 
+impl From<Problem> for RunError {
+    /// What a gate answers.
+    fn from(problem: Problem) -> Self {
+        RunError::Quiz(Box::new(problem))
+    }
+}
+
 impl RunError {
     /// What it comes to (GIB §9.3).
     pub fn outcome(&self) -> RunOutcome {
@@ -136,6 +174,7 @@ impl RunError {
                 RunOutcome::MissingParameter
             }
             RunError::Inputs { .. } => RunOutcome::InvalidParameter,
+            RunError::Cancelled { .. } => RunOutcome::Cancelled,
             RunError::Credential(error) if error.is_usage() => RunOutcome::InvalidParameter,
             RunError::Program(ProgramLookupError::NotFound { .. })
             | RunError::Sandbox(prowess_sandbox::SandboxError::NotFound(_)) => RunOutcome::NotFound,
@@ -156,14 +195,18 @@ impl RunError {
             | RunError::Handler(_)
             | RunError::Dependency { .. }
             | RunError::Load(_)
+            | RunError::Quiz(_)
             | RunError::Denied(_)
             | RunError::NobodyToAsk { .. }
             | RunError::Declined(_)
             | RunError::Expired(_)
             | RunError::Changed(_)
+            | RunError::HookDenied { .. }
+            | RunError::HookDeferred { .. }
             | RunError::Store(_)
             | RunError::Files(_)
             | RunError::Sandbox(_)
+            | RunError::Staging(_)
             | RunError::Credential(_)
             | RunError::Network(_) => RunOutcome::Refused,
         }
@@ -171,6 +214,9 @@ impl RunError {
 
     /// The code for a caller.
     pub fn exit_code(&self) -> i32 {
+        if let RunError::Cancelled { code } = self {
+            return *code;
+        }
         match self.outcome() {
             RunOutcome::MissingParameter | RunOutcome::InvalidParameter => USAGE,
             RunOutcome::NotFound => NOT_FOUND,
@@ -187,6 +233,7 @@ impl RunError {
             RunError::Inputs { errors, .. } => {
                 inputs::give(errors.iter().filter_map(ToolInputError::parameter))
             }
+            RunError::Quiz(problem) => problem.remedies.clone(),
             RunError::Denied(denied) => denied.reasons().iter().map(about_denial).collect(),
             RunError::Requirements { .. } => {
                 advice("install or set what is missing; nothing has been started")
@@ -213,6 +260,10 @@ impl RunError {
             }
             RunError::Load(error) => error.remedies.clone(),
             RunError::Credential(error) => all(error.hints()),
+            RunError::HookDenied { is_fault: true, .. } => vec![Remedy::RelaxHooks],
+            RunError::HookDeferred { .. } => {
+                advice("run it again when what the hook waits for has happened")
+            }
             RunError::Changed(_) | RunError::Expired(_) => advice("run it again"),
             _ => Vec::new(),
         }
@@ -240,14 +291,19 @@ impl From<RunError> for Problem {
             RunError::Handler(_) => ("invalid-handler", ProblemKind::InvalidInput),
             RunError::Dependency { .. } => ("missing-dependency", ProblemKind::NotFound),
             RunError::Load(_) => ("skill-not-loaded", ProblemKind::Failed),
+            RunError::Quiz(problem) => (problem.code, problem.kind),
             RunError::Denied(_) => ("denied-by-policy", ProblemKind::Refused),
             RunError::NobodyToAsk { .. } => ("approval-needed", ProblemKind::Refused),
             RunError::Declined(_) => ("not-approved", ProblemKind::Refused),
             RunError::Changed(_) => ("changed-since-decision", ProblemKind::Conflict),
             RunError::Expired(_) => ("question-expired", ProblemKind::Conflict),
+            RunError::HookDenied { .. } => ("denied-by-hook", ProblemKind::Refused),
+            RunError::Cancelled { .. } => ("cancelled", ProblemKind::Cancelled),
+            RunError::HookDeferred { .. } => ("deferred-by-hook", ProblemKind::Refused),
             RunError::Store(_) => ("approvals-unusable", ProblemKind::Failed),
             RunError::Files(_) => ("files-not-grantable", ProblemKind::Refused),
             RunError::Sandbox(_) => ("sandbox-unavailable", ProblemKind::Unavailable),
+            RunError::Staging(_) => ("changes-not-held-back", ProblemKind::Unavailable),
             RunError::Credential(_) => ("credential-unusable", ProblemKind::Unauthorized),
             RunError::Network(_) => ("network-unavailable", ProblemKind::Unavailable),
         };

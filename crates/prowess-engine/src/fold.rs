@@ -128,7 +128,8 @@ impl EnvelopeFold {
             | Event::Started { .. }
             | Event::Error { .. }
             | Event::Done(_)
-            | Event::Workflow(_) => {}
+            | Event::Workflow(_)
+            | Event::Agent(_) => {}
         }
     }
 
@@ -164,8 +165,10 @@ impl EnvelopeFold {
             error: ending.error,
             duration,
             warnings: self.warnings,
+            context: Vec::new(),
             remedies: remedies(ending.outcome),
             answer: None,
+            changes: None,
         }
     }
 }

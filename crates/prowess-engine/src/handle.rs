@@ -104,6 +104,8 @@ impl ToolHandle {
             values,
             mode: self.mode,
         };
+        // Also before a decision that still holds: a pass can be taken back.
+        engine.quizzes.require_passed(&self.skill)?;
         let valid = lock(&self.valid).take().filter(|valid| valid.holds(engine, consent));
         let call = match valid {
             None => call,
@@ -189,6 +191,17 @@ impl Slot {
 }
 
 impl WarmCall {
+    pub(crate) fn call(&self) -> &Call {
+        &self.call
+    }
+
+    /// Prepares the call like one without an earlier decision, which is put back.
+    pub(crate) fn prepare(self) -> Result<PreparedCall, RunError> {
+        let Self { call, decision, shared, world, .. } = self;
+        lock(&shared).get_or_insert(decision);
+        prepare(call, &world)
+    }
+
     /// Calls the worker. Where it is gone, the call is prepared again and starts one by the same decision: what it was
     /// based on held, and the files are compared with it before the start, as always.
     pub(crate) fn run(

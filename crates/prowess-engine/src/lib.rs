@@ -6,10 +6,14 @@
 //! and `Send`. [`Event`](prowess_core::Event)s are reported as they happen, and the
 //! [`Envelope`](prowess_core::Envelope) is their fold.
 //!
+//! A skill behind a quiz is closed until the quiz is passed: [`quiz::Quizzes`] decides that for every door.
+//!
 //! It never prints. Terminals, HTTP and host agents are somebody else's business, as are [`Approver`] and [`Clock`].
 
 mod approvals;
 mod approver;
+#[cfg(target_os = "linux")]
+pub mod changes;
 mod chat;
 mod clock;
 mod closure;
@@ -25,6 +29,8 @@ mod git_files;
 mod git_settings;
 mod handle;
 mod held_output;
+mod hooks;
+mod injected;
 mod inputs;
 mod loaded;
 mod lower;
@@ -40,9 +46,11 @@ mod pending;
 mod pins;
 mod planted;
 mod platform;
+mod plugin;
 mod prepare;
 mod programs;
 mod prompt;
+pub mod quiz;
 mod redact;
 mod registry;
 mod run;
@@ -50,6 +58,7 @@ mod scripts;
 pub mod service;
 mod skill_files;
 mod skill_folders;
+mod staging;
 mod tool;
 mod tracked;
 mod user_grants;
@@ -69,29 +78,45 @@ pub use digest::{SkillDigestError, of_skill as digest_of_skill};
 pub use error::RunError;
 pub use fold::{EnvelopeFold, RunEnding};
 pub use handle::ToolHandle;
+pub use hooks::{
+    Blocked, EventVerdict, HOOKS_TOOL, HookAgent, HookEvaluation, HookFacts, HookFailure,
+    HookModel, HookServices, HookSession, HookTools, PreToolDecision, PreToolVerdict,
+    PromptHookModel, ServerToolCall, ServerToolText, StopVerdict, Strictness, ToolUse, ToolView,
+    has_prompt_hooks, prepare_hooks,
+};
+pub use injected::{
+    FailedInjection, INJECTED_TOOL, InjectedRun, InjectionDecision, InjectionError,
+    PendingInjection, PreparedInjection, prepare_injection,
+};
 pub use inputs::ToolInputError;
 pub use loaded::{LoadedSkill, SkillResolver};
 pub use lower::FileError;
-pub use model::{looks_truncated, unmet};
+pub use mcp_servers::{ConfiguredServer, ListedServer, ServerTransport, all_servers};
+pub use model::{looks_truncated, unmet, unmet_by};
 pub use offer::{OfferedTool, ToolOffer};
 pub use path_values::{PathValues, is_path_parameter, resolve_paths};
 pub use pending::{PendingLimits, PendingRun, PendingRuns};
+pub use plugin::plugin_root;
 pub use prepare::{
     Call, Examination, PreparedCall, examine, examine_for_user, prepare, prepare_for_user,
 };
 pub use programs::ProgramLookupError;
-pub use prompt::{PromptCall, PromptContext, run_prompt};
+pub use prompt::{CommandOutputs, PromptCall, PromptContext, render_call, run_prompt};
 pub use registry::{DuplicateSkillError, RegisteredTool, ToolRegistry};
-pub use run::CancellationToken;
+pub use run::{CancellationToken, McpAccess, Talk};
 pub use scripts::{
     ARGUMENTS, Script, ScriptError, ScriptKind, command_line_tool, listed, script_tool, scripts,
 };
 pub use skill_files::{DirectoryFiles, SPELLINGS, check_skill};
 pub use skill_folders::SkillFolders;
+pub use staging::StagingError;
+pub use tool::mcp::ServerAnswer;
 pub use tool::openclaw::HandlerError;
 pub use tool::python::{
     LoadError, LoadOptions, LoadStep, PackageError, PythonWorkers, load_skill, requirements_file,
 };
 pub use tracked::TrackedFiles;
 pub use user_grants::UserGrants;
-pub use world::{StateFolders, World, WorldError};
+pub use world::{
+    ApplyWhen, FailedRunChanges, StagedWrites, StateFolders, World, WorldError, Writes,
+};

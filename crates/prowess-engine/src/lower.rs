@@ -38,6 +38,18 @@ const ALL_PROGRAMS: &[&str] = &["/usr", "/opt", "/etc/alternatives", "/nix/store
 /// Variables in which keys of the runtime's own are kept (attack sandbox-F03).
 const RUNTIME_KEYS: &[&str] = &["PROWESS_TOKEN", "PROWESS_REGISTRY_TOKEN", "PROWESS_API_KEY"];
 
+/// The variables of the user that a run may read.
+pub(crate) fn readable_variables(allowed: &SandboxSpec, world: &World) -> Vec<(String, String)> {
+    let sources = EnvironmentSources {
+        parent: &world.environment,
+        granted: &allowed.variables,
+        runtime_keys: RUNTIME_KEYS,
+        set_by_tool: &[],
+        injected: InjectedVariables { skill_name: "", skill_dir: "", mode: Mode::Global },
+    };
+    environment::filter(&sources).variables
+}
+
 /// What a tool is, as far as a sandbox is concerned.
 #[derive(Debug)]
 pub(crate) struct Launch<'l> {
@@ -45,6 +57,8 @@ pub(crate) struct Launch<'l> {
     pub(crate) skill: &'l str,
     /// Its folder.
     pub(crate) skill_directory: Option<&'l Path>,
+    /// Whether it is an MCP server, whose grant to be connected to has its effect outside the sandbox.
+    pub(crate) is_server: bool,
     /// The mode that is on.
     pub(crate) mode: Mode,
     /// Images.
@@ -74,7 +88,7 @@ pub(crate) fn lower(
 ) -> Result<LoweredSpec, FileError> {
     let program = launch.images.programs.first().cloned().unwrap_or_default();
     let mut spec = Spec::new(program);
-    let mut warnings = not_there(allowed);
+    let mut warnings = not_there(allowed, launch.is_server);
     let opened = files::open(allowed, world, launch.skill_directory)?;
     warnings.extend(opened.warnings);
     let hidden = secrets::hidden(
@@ -146,7 +160,7 @@ fn limits(allowed: &SandboxSpec) -> SandboxLimits {
 }
 
 /// Permissions that nothing stands behind yet: the run goes on with less than was granted, and says so.
-fn not_there(allowed: &SandboxSpec) -> Vec<String> {
+fn not_there(allowed: &SandboxSpec, is_server: bool) -> Vec<String> {
     let mut warnings = Vec::new();
     if allowed.desktop {
         warnings.push(
@@ -157,8 +171,9 @@ fn not_there(allowed: &SandboxSpec) -> Vec<String> {
         let way = "grant the file or the host of the database";
         warnings.push(format!("grants for databases have no effect by themselves: {way}"));
     }
-    if allowed.mcp != Servers::Only(Vec::new()) {
-        warnings.push("MCP servers are granted, but tools can't connect to them yet".to_owned());
+    if allowed.mcp != Servers::Only(Vec::new()) && !is_server {
+        let way = "a skill calls one with `runtime.type: mcp-tool`";
+        warnings.push(format!("MCP servers are granted, but tools can't connect to them: {way}"));
     }
     warnings
 }

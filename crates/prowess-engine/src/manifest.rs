@@ -11,6 +11,8 @@ mod json;
 mod menu;
 mod xml;
 
+use std::collections::HashSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use prowess_format::tokens::estimated_tokens;
@@ -19,12 +21,14 @@ use serde_json::Value;
 
 use crate::loaded::LoadedSkill;
 use crate::offer::{OfferedTool, ToolOffer};
+use crate::quiz::Quizzes;
 
 use budget::{Extent, View};
 
 pub use budget::{CutPart, ManifestCut};
 pub use files::{SkillResource, read_resource};
 pub use menu::{MenuCommand, UserMenu};
+pub use xml::skill_content;
 
 /// The skills that are available in a mode.
 #[derive(Clone, Debug)]
@@ -39,6 +43,8 @@ pub struct Catalogue {
     pub other_modes: usize,
     /// The tools for a model.
     pub offer: ToolOffer,
+    /// Where the skills are whose gates are passed.
+    open: HashSet<PathBuf>,
 }
 
 /// The format of a manifest.
@@ -124,7 +130,22 @@ impl Catalogue {
             available.into_iter().partition(|skill| skill.skill.is_hidden_from_model());
         let named = for_model.iter().map(|skill| (skill.name.as_str(), &skill.skill));
         let offer = ToolOffer::of(named, mode).with_native(native);
-        Self { mode, other_modes: others.len(), offer, for_model, hidden }
+        let open = HashSet::new();
+        Self { mode, other_modes: others.len(), offer, for_model, hidden, open }
+    }
+
+    /// Discloses what is behind gates that are passed. Without this, every skill with a gate is closed.
+    #[must_use]
+    pub fn with_gates(mut self, quizzes: &Quizzes) -> Self {
+        let gated = self.for_model.iter().filter(|skill| skill.skill.is_gated());
+        let open = gated.filter(|skill| quizzes.is_open(skill));
+        self.open = open.map(|skill| skill.place().to_owned()).collect();
+        self
+    }
+
+    /// Whether a quiz withholds the body and the files of a skill.
+    fn is_closed(&self, skill: &LoadedSkill) -> bool {
+        skill.skill.is_gated() && !self.open.contains(skill.place())
     }
 
     /// Writes the manifest. If it exceeds the budget, it is cut in this order until it fits:

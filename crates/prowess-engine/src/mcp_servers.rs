@@ -1,6 +1,6 @@
-//! Checks that the MCP servers that a skill depends on are configured for an agent and can be started (SRT §4.6).
+//! The MCP servers that are configured for agents, and whether those that a skill depends on can be started (SRT §4.6).
 //!
-//! Nothing is started. Agents keep their servers in files of similar structure: JSON, perhaps with comments, TOML or YAML.
+//! Nothing is started here. Agents keep their servers in files of similar structure: JSON, perhaps with comments, TOML or YAML.
 //! A server is available if any of them lists it and its program exists. Unreadable files count as missing, since they are
 //! not ours.
 
@@ -17,11 +17,15 @@ use crate::platform;
 use crate::programs::Finder;
 use crate::world::World;
 
+mod configured;
+
+pub use configured::{ConfiguredServer, ServerTransport};
+
 /// Maximum size of a file. Claude Code's contains histories and grows.
 const MAX_BYTES: u64 = 32 << 20;
 
 /// Files in a project, with the key of the servers: Claude Code, Cursor, VS Code, Gemini, Codex, Roo, opencode, Kiro, Qwen,
-/// Amp, Crush, Factory, Junie, Zed.
+/// Amp, Crush, Factory, Junie, Zed, Kimi, iFlow, Kilo.
 const OF_PROJECTS: &[(&str, &str)] = &[
     (".mcp.json", "mcpServers"),
     (".cursor/mcp.json", "mcpServers"),
@@ -39,9 +43,15 @@ const OF_PROJECTS: &[(&str, &str)] = &[
     (".factory/mcp.json", "mcpServers"),
     (".junie/mcp/mcp.json", "mcpServers"),
     (".zed/settings.json", "context_servers"),
+    (".kimi-code/mcp.json", "mcpServers"),
+    (".iflow/settings.json", "mcpServers"),
+    ("kilo.json", "mcp"),
+    ("kilo.jsonc", "mcp"),
+    (".kilo/kilo.json", "mcp"),
+    (".kilo/kilo.jsonc", "mcp"),
 ];
 /// Files of a user: Claude Code, Cursor, Gemini, Codex, Windsurf, Claude, VS Code, Copilot, opencode, Kiro, Qwen, Amp, Crush,
-/// Factory, Junie, Zed, Goose, Hermes.
+/// Factory, Junie, Zed, Goose, Hermes, Kimi, iFlow, Kilo, Rovo Dev, Augment, Cline, Antigravity.
 const OF_USERS: &[(&str, &str)] = &[
     (".claude.json", "mcpServers"),
     (".cursor/mcp.json", "mcpServers"),
@@ -62,7 +72,17 @@ const OF_USERS: &[(&str, &str)] = &[
     (".config/zed/settings.json", "context_servers"),
     (".config/goose/config.yaml", "extensions"),
     (".hermes/config.yaml", "mcp_servers"),
+    (".kimi-code/mcp.json", "mcpServers"),
+    (".iflow/settings.json", "mcpServers"),
+    (".config/kilo/kilo.json", "mcp"),
+    (".config/kilo/kilo.jsonc", "mcp"),
+    (".rovodev/mcp.json", "mcpServers"),
+    (".augment/settings.json", "mcpServers"),
+    (".cline/data/settings/cline_mcp_settings.json", "mcpServers"),
+    (".gemini/antigravity/mcp_config.json", "mcpServers"),
 ];
+/// The most servers of one file that are listed.
+const MAX_SERVERS: usize = 500;
 /// Keys of the URL of a remote server.
 const ADDRESSES: &[&str] = &["url", "httpUrl", "serverUrl", "uri"];
 
@@ -80,6 +100,50 @@ pub(crate) fn problem(name: &str, world: &World, finder: Finder<'_>) -> Option<S
         let file = world.working_directory.join(OF_PROJECTS[0].0);
         format!("is not configured: add it to `{}`", file.display())
     }))
+}
+
+/// A server by its name, as the first settings have it that list a usable one.
+pub(crate) fn find(
+    name: &str,
+    world: &World,
+    finder: Finder<'_>,
+) -> Result<ConfiguredServer, String> {
+    for (file, servers) in configurations(world) {
+        let Some(server) = servers.get(name) else { continue };
+        if unusable(server, world, finder).is_none() {
+            return ConfiguredServer::read(name, &file, server, world)
+                .map_err(|why| format!("{why} (in `{}`)", file.display()));
+        }
+    }
+    Err(problem(name, world, finder).unwrap_or_else(|| "is not usable".to_owned()))
+}
+
+/// A server in the settings of an agent.
+#[derive(Debug)]
+pub struct ListedServer {
+    /// Its name.
+    pub name: String,
+    /// The file with its settings.
+    pub file: PathBuf,
+    /// What it is, or why it can't be used from here.
+    pub server: Result<ConfiguredServer, String>,
+}
+
+/// Every server in the settings of agents, in the order of the files. A name may appear more than once: the first usable
+/// one counts.
+pub fn all_servers(world: &World) -> Vec<ListedServer> {
+    let finder = Finder { search_path: &world.search_path, skill_directory: None };
+    let mut all = Vec::new();
+    for (file, servers) in configurations(world) {
+        for (name, server) in servers.as_object().into_iter().flatten().take(MAX_SERVERS) {
+            let read = match unusable(server, world, finder) {
+                Some(why) => Err(why),
+                None => ConfiguredServer::read(name, &file, server, world),
+            };
+            all.push(ListedServer { name: name.clone(), file: file.clone(), server: read });
+        }
+    }
+    all
 }
 
 /// All objects with servers, and their files.

@@ -3,5 +3,5 @@
 mod requirements;
 mod truncation;
 
-pub use requirements::unmet;
+pub use requirements::{unmet, unmet_by};
 pub use truncation::looks_truncated;

@@ -6,59 +6,107 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use prowess_core::{Problem, ProblemKind, RunId};
-use prowess_policy::{ApprovalAnswer, ApprovalQuestion, Decision};
+use prowess_policy::{
+    Allowed, ApprovalAnswer, ApprovalQuestion, Decision, Line, LineKind, Remember,
+};
 
 use crate::approver::{ApprovalReply, ApprovalRequest};
 use crate::clock::Clock;
-use crate::decision::{self, Consent, Engine, ReadyRun, RunDecision};
+use crate::decision::{self, Consent, DecidedPart, Engine, ReadyRun, RunDecision};
 use crate::differences;
 use crate::error::RunError;
 use crate::handle::Slot;
+use crate::hooks::{self, Blocked, ReadyHooks, SessionHooks};
 use crate::prepare::PreparedCall;
 use crate::service;
 
 /// A run that somebody has to approve. Dropping it refuses it.
 pub struct PendingRun {
     request: ApprovalRequest,
-    question: ApprovalQuestion,
-    prepared: PreparedCall,
+    call: DecidedPart,
+    /// The hooks around it, which the question is about as well.
+    hooks: Option<DecidedPart>,
+    /// The hooks that have run, where one of them asks.
+    passed: Option<Box<SessionHooks>>,
+    consent: Consent,
     engine: Engine,
     slot: Option<Slot>,
 }
 
 impl PendingRun {
     pub(crate) fn new(
-        prepared: PreparedCall,
-        question: ApprovalQuestion,
+        call: DecidedPart,
+        hooks: Option<DecidedPart>,
         engine: &Engine,
+        consent: Consent,
         slot: Option<Slot>,
     ) -> Result<Self, RunError> {
         let id = service::new_run_id().map_err(|problem| RunError::Unsupported(problem.message))?;
         // What grants come to is looked up on the disk, so only who is asked pays for it.
-        let decision = Decision::Ask(question);
-        let lines = prepared.explain(&decision);
-        let Decision::Ask(question) = decision else {
-            return Err(RunError::Unsupported("a question was expected".to_owned()));
-        };
+        let (call, mut lines) = call.explained();
+        if call.prepared().call.tool.name.value == hooks::HOOKS_TOOL {
+            lines = hooks::alone(call.prepared(), lines);
+        }
+        let hooks = hooks.map(DecidedPart::explained);
+        let hooks = hooks.map(|(hooks, own)| {
+            lines = with_hooks(std::mem::take(&mut lines), &hooks, &own);
+            hooks
+        });
+        let questions: Vec<(&PreparedCall, &ApprovalQuestion)> =
+            std::iter::once(&call).chain(&hooks).filter_map(DecidedPart::question).collect();
+        let all = |is: fn(&ApprovalQuestion) -> bool| questions.iter().all(|(_, it)| is(it));
+        let prepared = call.prepared();
+        let mut reasons: Vec<String> = Vec::new();
+        for clause in questions.iter().flat_map(|(_, question)| question.clauses()) {
+            if !reasons.contains(&clause) {
+                reasons.push(clause);
+            }
+        }
+        let changed = questions.iter().find_map(|(asked, question)| {
+            let changed = question.changed()?;
+            Some(differences::since(changed, &asked.request, engine.approvals.as_ref()))
+        });
         let request = ApprovalRequest {
             id,
             expires_at: None,
-            skill: question.skill().to_owned(),
-            tool: question.tool().to_owned(),
+            skill: prepared.request.skill().to_owned(),
+            tool: prepared.request.tool().to_owned(),
             description: prepared.description().to_owned(),
-            places: question.folders().cloned(),
+            places: prepared.request.folders().cloned(),
             command: prepared.command().to_vec(),
+            injected: Vec::new(),
             option_like: prepared.option_like().to_vec(),
             lines,
-            differences: question.changed().map_or_else(Vec::new, |changed| {
-                differences::since(changed, &prepared.request, engine.approvals.as_ref())
-            }),
-            reasons: question.clauses(),
-            has_banner: question.has_banner(),
-            can_be_remembered: question.can_be_remembered(),
-            allows_in_advance: question.allows_in_advance(),
+            differences: changed.unwrap_or_default(),
+            reasons,
+            has_banner: questions.iter().any(|(_, question)| question.has_banner()),
+            can_be_remembered: all(ApprovalQuestion::can_be_remembered),
+            allows_in_advance: all(ApprovalQuestion::allows_in_advance),
         };
-        Ok(Self { request, question, prepared, engine: engine.clone(), slot })
+        let engine = engine.clone();
+        Ok(Self { request, call, hooks, passed: None, consent, engine, slot })
+    }
+
+    /// A run that a hook wants a person to confirm.
+    pub(crate) fn of_hook(
+        prepared: PreparedCall,
+        question: ApprovalQuestion,
+        hooks: Box<SessionHooks>,
+        blocked: &Blocked,
+        engine: &Engine,
+    ) -> Result<Self, RunError> {
+        let call = DecidedPart::Asked(Box::new(prepared), question);
+        let mut pending = Self::new(call, None, engine, Consent::None, None)?;
+        let line = hooks::asks(blocked);
+        pending.request.reasons = vec![line.text.clone()];
+        pending.request.lines.retain(|known| known.kind != LineKind::Asks);
+        pending.request.lines.push(line);
+        Ok(pending.after_hooks(hooks))
+    }
+
+    /// Marks a run whose hooks have run.
+    pub(crate) fn after_hooks(self, hooks: Box<SessionHooks>) -> Self {
+        Self { passed: Some(hooks), ..self }
     }
 
     /// Its id, which nobody can guess.
@@ -82,7 +130,7 @@ impl PendingRun {
     /// no time passes any more. An approval that is stored names the digest that was shown, so it is worth nothing for
     /// other files.
     pub fn answer(self, reply: ApprovalReply) -> Result<ReadyRun, RunError> {
-        let Self { request, question, prepared, engine, slot } = self;
+        let Self { request, call, hooks, passed, consent, engine, slot } = self;
         let now = engine.clock.now();
         if request.expires_at.is_some_and(|expires_at| now >= expires_at) {
             return Err(RunError::Expired(request.name()));
@@ -98,21 +146,34 @@ impl PendingRun {
                 });
             }
         };
-        let allowed = question.approve(ApprovalAnswer { remember, at: now });
+        // Of two questions in one, a yes that one of them does not take from now on counts once for both.
+        let remember = if request.can_be_remembered { remember } else { Remember::Once };
+        let answer = ApprovalAnswer { remember, at: now };
+        let (prepared, allowed) = call.approved(answer, &engine)?;
+        let hooks = hooks.map(|hooks| hooks.approved(answer, &engine)).transpose()?;
         // A yes for one run is no basis for the next one.
-        let slot = slot.filter(|_| allowed.approval().is_some());
-        if let Some(approval) = allowed.approval() {
-            engine.approvals.add(approval.clone())?;
-            differences::keep(&prepared.request, &approval.files, engine.approvals.as_ref());
-        }
+        let slot = slot.filter(|_| allowed.approval().is_some() && hooks.is_none());
         prepared.remember_user_grants(&engine)?;
-        Ok(ReadyRun::new(prepared, allowed, &engine, slot))
+        let ready = ReadyRun::new(prepared, allowed, &engine, slot);
+        Ok(match (passed, hooks) {
+            (Some(passed), _) => ready.passed(passed),
+            (None, Some((prepared, allowed))) => {
+                ready.with_hooks(ReadyHooks { prepared, allowed }, consent)
+            }
+            (None, None) => ready,
+        })
     }
 
     /// Decides again, because approvals may have been given since. Id and expiry stay where it is still a question.
     pub fn reconsider(self, consent: Consent) -> Result<RunDecision, RunError> {
+        // What a hook wants a person to confirm is confirmed by nothing else, and hooks that have run are not forgotten.
+        if self.passed.is_some() {
+            return Ok(RunDecision::Ask(Box::new(self)));
+        }
         let (id, expires_at) = (self.request.id, self.request.expires_at);
-        let verdict = decision::decide(self.prepared, &self.engine, consent, self.slot)?;
+        let mut prepared = self.call.into_prepared();
+        prepared.hooks = self.hooks.map(|hooks| Box::new(hooks.into_prepared()));
+        let verdict = decision::decide(prepared, &self.engine, consent, self.slot)?;
         Ok(match verdict {
             RunDecision::Ask(mut pending) => {
                 (pending.request.id, pending.request.expires_at) = (id, expires_at);
@@ -121,6 +182,82 @@ impl PendingRun {
             decided => decided,
         })
     }
+}
+
+impl DecidedPart {
+    fn prepared(&self) -> &PreparedCall {
+        match self {
+            DecidedPart::Allowed(prepared, _) | DecidedPart::Asked(prepared, _) => prepared,
+        }
+    }
+
+    fn into_prepared(self) -> PreparedCall {
+        match self {
+            DecidedPart::Allowed(prepared, _) | DecidedPart::Asked(prepared, _) => *prepared,
+        }
+    }
+
+    fn question(&self) -> Option<(&PreparedCall, &ApprovalQuestion)> {
+        match self {
+            DecidedPart::Allowed(..) => None,
+            DecidedPart::Asked(prepared, question) => Some((prepared, question)),
+        }
+    }
+
+    /// With what the policy says about it in plain words.
+    fn explained(self) -> (Self, Vec<Line>) {
+        match self {
+            DecidedPart::Allowed(prepared, allowed) => {
+                let decision = Decision::Allow(allowed);
+                let lines = prepared.explain(&decision);
+                match decision {
+                    Decision::Allow(allowed) => (DecidedPart::Allowed(prepared, allowed), lines),
+                    Decision::Ask(_) | Decision::Deny(_) => unreachable!("it was made above"),
+                }
+            }
+            DecidedPart::Asked(prepared, question) => {
+                let decision = Decision::Ask(question);
+                let lines = prepared.explain(&decision);
+                match decision {
+                    Decision::Ask(question) => (DecidedPart::Asked(prepared, question), lines),
+                    Decision::Allow(_) | Decision::Deny(_) => unreachable!("it was made above"),
+                }
+            }
+        }
+    }
+
+    /// With its permission. A yes that is to be remembered is stored.
+    fn approved(
+        self,
+        answer: ApprovalAnswer,
+        engine: &Engine,
+    ) -> Result<(PreparedCall, Allowed), RunError> {
+        let (prepared, allowed) = match self {
+            DecidedPart::Allowed(prepared, allowed) => (prepared, allowed),
+            DecidedPart::Asked(prepared, question) => (prepared, question.approve(answer)),
+        };
+        if let Some(approval) = allowed.approval() {
+            engine.approvals.add(approval.clone())?;
+            differences::keep(&prepared.request, &approval.files, engine.approvals.as_ref());
+        }
+        Ok((*prepared, allowed))
+    }
+}
+
+/// The lines of a question with those about hooks: what they do belongs to what is allowed, and why they ask to the reasons.
+fn with_hooks(mut lines: Vec<Line>, hooks: &DecidedPart, own: &[Line]) -> Vec<Line> {
+    let told = hooks::lines(hooks.prepared(), own, &lines);
+    let after_grants = lines.iter().rposition(|line| line.kind == LineKind::May);
+    let at = after_grants.map_or(lines.len(), |at| at + 1);
+    lines.splice(at..at, told);
+    if hooks.question().is_some() {
+        let is_new = |line: &&Line| {
+            line.kind == LineKind::Asks && !lines.iter().any(|known| known.text == line.text)
+        };
+        let more: Vec<Line> = own.iter().filter(is_new).cloned().collect();
+        lines.extend(more);
+    }
+    lines
 }
 
 impl fmt::Debug for PendingRun {

@@ -25,10 +25,11 @@ use crate::named_programs::{self, MissingProgram};
 use crate::network::NetworkEnvironment;
 use crate::pins::ImageHashes;
 use crate::programs::{Finder, Images, ProgramLookupError};
+use crate::run::{McpAccess, Talk};
 use crate::tool::{self, Recipe};
 use crate::user_grants::{self, UserGrants};
 use crate::world::World;
-use crate::{digest, inputs, lower, mcp_servers, outputs, platform};
+use crate::{digest, hooks, inputs, lower, mcp_servers, outputs, platform};
 
 /// A request to run a tool of a skill with values.
 #[derive(Clone, Debug)]
@@ -57,6 +58,12 @@ pub struct PreparedCall {
     pub(crate) outside: NetworkEnvironment,
     pub(crate) user: UserGrants,
     pub(crate) world: Arc<World>,
+    /// Who talks to MCP servers; set when the run becomes ready.
+    pub(crate) access: Option<McpAccess>,
+    /// What is said to a server in place of one call.
+    pub(crate) talk: Option<Talk>,
+    /// The hooks around it, which are decided about with it.
+    pub(crate) hooks: Option<Box<PreparedCall>>,
 }
 
 /// Checks a call and finds what it needs. Nothing is started, and nothing is written but hashes of programs.
@@ -72,6 +79,16 @@ pub fn prepare_for_user(
 ) -> Result<PreparedCall, RunError> {
     let (skill, tool) = (&call.skill.name, call.tool.name.as_str());
     let _span = tracing::info_span!("prepare", skill, tool).entered();
+    let hooks = hooks::for_call(&call, &user, world)?;
+    Ok(PreparedCall { hooks, ..without_hooks(call, user, world)? })
+}
+
+/// Prepares a call whose hooks are prepared already, or have run.
+pub(crate) fn without_hooks(
+    call: Call,
+    user: UserGrants,
+    world: &Arc<World>,
+) -> Result<PreparedCall, RunError> {
     let Call { tool, values, .. } = &call;
     let wrong = |errors| RunError::Inputs { tool: tool.name.value.clone(), errors };
     let files = inputs::check(tool, values, &world.working_directory).map_err(wrong)?;
@@ -93,9 +110,19 @@ fn prepare_with(
     user: UserGrants,
     world: &Arc<World>,
 ) -> Result<PreparedCall, RunError> {
-    let request = request(&call.skill, &call.tool, world)?;
     let declared =
         grants::of_tool(&call.skill.skill, &call.tool).with(named_files(files, &user, world)?);
+    with_grants(call, declared, user, world)
+}
+
+/// Prepares a call with what it declares beside what the user grants.
+pub(crate) fn with_grants(
+    call: Call,
+    declared: GrantSet,
+    user: UserGrants,
+    world: &Arc<World>,
+) -> Result<PreparedCall, RunError> {
+    let request = request(&call.skill, &call.tool, world)?;
     let (grants, request) = with_user(declared, request, &user);
     match find(&call, &grants, world) {
         Ok(CallRequirements { recipe, images, missing, pins, skill_pins }) => Ok(PreparedCall {
@@ -112,6 +139,9 @@ fn prepare_with(
             outside: NetworkEnvironment::real(),
             user,
             world: Arc::clone(world),
+            access: None,
+            talk: None,
+            hooks: None,
         }),
         Err(error) => {
             // What no answer allows is refused in the policy's words, whatever else is wrong: `examine` says the same.
@@ -123,6 +153,33 @@ fn prepare_with(
             }
         }
     }
+}
+
+/// Prepares a call that starts no program: requests and prompts of hooks.
+pub(crate) fn without_program(
+    call: Call,
+    declared: GrantSet,
+    user: UserGrants,
+    world: &Arc<World>,
+) -> Result<PreparedCall, RunError> {
+    let request = request(&call.skill, &call.tool, world)?;
+    let (grants, request) = with_user(declared, request, &user);
+    Ok(PreparedCall {
+        call,
+        recipe: Recipe::nothing(),
+        images: Images::default(),
+        missing: Vec::new(),
+        request,
+        grants,
+        time: Duration::ZERO,
+        grace: None,
+        outside: NetworkEnvironment::real(),
+        user,
+        world: Arc::clone(world),
+        access: None,
+        talk: None,
+        hooks: None,
+    })
 }
 
 /// Adds the user's own grants to a request.
@@ -166,14 +223,18 @@ struct CallRequirements {
 
 fn find(call: &Call, grants: &GrantSet, world: &World) -> Result<CallRequirements, RunError> {
     let Call { skill, tool, values, .. } = call;
+    let finder = finder(skill, world);
+    // First, so that a server that is missing is reported with everything else that is.
+    if tool.kind == ToolKind::McpTool {
+        check_needs(call, grants, finder, world)?;
+    }
     let recipe = tool::recipe(call, world)?;
     inputs::check_arguments(&recipe.arguments, values)
         .map_err(|error| RunError::Inputs { tool: tool.name.value.clone(), errors: vec![error] })?;
-    let finder = finder(skill, world);
     check_needs(call, grants, finder, world)?;
     let images = images_of(&recipe, tool, grants, finder)?;
     let mut hashes = ImageHashes::load(&world.state);
-    let pins = pins(&images, skill.directory.as_deref(), &mut hashes)?;
+    let pins = pins_of_call(call, &images, &mut hashes, world)?;
     let skill_pins = pins_of_skill(call, grants, finder, &mut hashes, world);
     hashes.save();
     let command = (&recipe.program, recipe.arguments.as_slice());
@@ -295,12 +356,18 @@ fn look(
     world: &World,
 ) -> Result<(prowess_policy::scope::Program, Images, Vec<ProgramPin>), RunError> {
     let Call { skill, tool, .. } = call;
-    let program = tool::program(call, world)?;
     let finder = finder(skill, world);
+    if tool.kind == ToolKind::McpTool {
+        check_needs(call, grants, finder, world)?;
+    }
+    let program = tool::program(call, world)?;
     check_needs(call, grants, finder, world)?;
     let images = match tool.kind {
         // What a script starts does not depend on its arguments.
-        ToolKind::Script => images_of(&tool::recipe(call, world)?, tool, grants, finder)?,
+        // A server's settings say what it is started with.
+        ToolKind::Script | ToolKind::McpTool => {
+            images_of(&tool::recipe(call, world)?, tool, grants, finder)?
+        }
         ToolKind::Command | ToolKind::Python | ToolKind::Handler | ToolKind::CommandLine => {
             let mut images = finder.images(&program, &granted_programs(tool, grants))?;
             if utilities::are_given_to(tool) {
@@ -309,7 +376,7 @@ fn look(
             images
         }
     };
-    let pins = pins(&images, skill.directory.as_deref(), hashes)?;
+    let pins = pins_of_call(call, &images, hashes, world)?;
     Ok((program, images, pins))
 }
 
@@ -328,6 +395,12 @@ fn check_needs(
     let missing = eligibility::missing(&skill.skill, &ThisMachine { finder, world });
     if !missing.is_empty() {
         return Err(RunError::Requirements { skill: skill.name.clone(), missing });
+    }
+    if tool.kind == ToolKind::McpTool && !world.credentials.is_empty() {
+        return Err(RunError::Unsupported(format!(
+            "`{}` is a tool of an MCP server, which gets its credentials from its own settings",
+            tool.name.value
+        )));
     }
     check_credentials(tool, grants, world)?;
     refuse_servers_of_databases(grants, call)
@@ -382,6 +455,7 @@ impl PreparedCall {
         let outlook = GrantPreview::of(decision, &self.images, folder, &self.world);
         let mut lines = outlook.explain(decision);
         lines.extend(notes(&self.call.tool.name, &self.missing, decision));
+        lines.extend(self.recipe.server.iter().map(|plan| Line::new(LineKind::Note, plan.note())));
         lines
     }
 
@@ -392,6 +466,11 @@ impl PreparedCall {
             _ => false,
         };
         self.grants.for_tool(&self.call.tool.name).grants().iter().any(is_there)
+    }
+
+    /// Whether hooks of the skill run around it.
+    pub fn has_hooks(&self) -> bool {
+        self.hooks.is_some()
     }
 
     /// Skill and tool.
@@ -430,6 +509,9 @@ impl PreparedCall {
         permit_addresses: Vec<std::net::IpAddr>,
     ) {
         self.outside = NetworkEnvironment { resolver, roots, permit_addresses, byte_cap: None };
+        if let Some(hooks) = &mut self.hooks {
+            hooks.outside = self.outside.clone();
+        }
     }
 
     /// Lowers the limit of bytes sent and received, for tests that reach it.
@@ -455,6 +537,18 @@ pub(crate) fn finder<'f>(skill: &'f LoadedSkill, world: &'f World) -> Finder<'f>
 /// The digest of all the files of a skill.
 pub(crate) fn digest_of(skill: &LoadedSkill) -> Result<Digest, RunError> {
     Ok(digest::of_skill(skill.place())?)
+}
+
+/// Everything beside the skill that an approval of a call is bound to: images, and the settings of an MCP server.
+pub(crate) fn pins_of_call(
+    call: &Call,
+    images: &Images,
+    hashes: &mut ImageHashes,
+    world: &World,
+) -> Result<Vec<ProgramPin>, RunError> {
+    let mut pins = pins(images, call.skill.directory.as_deref(), hashes)?;
+    pins.extend(tool::mcp::pin_now(call, world)?);
+    Ok(pins)
 }
 
 /// The pins of images; the skill's own files are in its digest.
@@ -506,6 +600,9 @@ fn images_of(
     grants: &GrantSet,
     finder: Finder<'_>,
 ) -> Result<Images, ProgramLookupError> {
+    if recipe.server.as_ref().is_some_and(|plan| plan.is_remote()) {
+        return Ok(Images::default());
+    }
     let mut granted = granted_programs(tool, grants);
     if tool.kind == ToolKind::Script && recipe.packages.is_some() {
         // A script of Python may start another one, by the name that everybody uses.

@@ -15,10 +15,13 @@ use prowess_format::skill::Skill;
 use serde_json::{Map, Value};
 
 use crate::error::{RunError, USAGE};
+use crate::hooks::{HookSession, PromptHooks};
 use crate::inputs;
 use crate::loaded::{LoadedSkill, SkillResolver};
 use crate::outputs;
+use crate::plugin::plugin_root;
 use crate::prepare;
+use crate::quiz::Quizzes;
 use crate::run::CancellationToken;
 use crate::world::World;
 use generation::{Deadline, Generated, Halt};
@@ -48,6 +51,19 @@ pub struct PromptCall<'p> {
     pub history: &'p [Message],
     /// How long all of it may take; as long as it takes, when absent.
     pub time: Option<Duration>,
+    /// What takes the place of commands in the text.
+    pub commands: CommandOutputs<'p>,
+}
+
+/// What takes the place of commands in a text, which nothing here runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommandOutputs<'o> {
+    /// They stay marked, with a warning.
+    NotRun,
+    /// They are disabled by a setting.
+    Disabled,
+    /// These outputs, one per command, of an [`InjectedRun`](crate::InjectedRun).
+    Given(&'o [String]),
 }
 
 /// What a prompt skill runs in.
@@ -61,8 +77,12 @@ pub struct PromptContext<'p> {
     pub retriever: Option<&'p dyn Retriever>,
     /// Finds the skills that it depends on.
     pub skills: &'p dyn SkillResolver,
+    /// Which skills are closed until their quiz is passed.
+    pub quizzes: &'p Quizzes,
     /// Who may end it.
     pub cancel: &'p CancellationToken,
+    /// The hooks that were decided about. A skill whose hooks on prompts are missing here is refused.
+    pub hooks: Option<&'p HookSession>,
 }
 
 /// Why a run did not come to an answer.
@@ -141,20 +161,20 @@ async fn answer(
     let skill = &call.skill.skill;
     let patience =
         Deadline { cancel: around.cancel, until: call.time.map(|time| (started + time, time)) };
+    around.quizzes.require_passed(call.skill).map_err(RunError::from)?;
     sink(&thought("validation", "start", None));
     let rendered = validate(call, around, sink)?;
     sink(&thought("validation", "complete", Some(ALL_THERE)));
     sink(&thought("substitution", "start", None));
-    for message in rendered.warnings {
-        sink(&Event::Warning { message });
+    for message in &rendered.warnings {
+        sink(&Event::Warning { message: message.clone() });
     }
-    for command in rendered.commands {
-        let message =
-            format!("not run, although its output belongs in the text: {}", command.command);
-        sink(&Event::Warning { message });
-    }
-    let prompt = rendered.text;
+    let mut prompt = with_commands(rendered, call.commands, sink);
     sink(&thought("substitution", "complete", Some(SUBSTITUTED)));
+    let hooks = PromptHooks::of(call.skill, around.hooks, around.cancel)?;
+    if let Some(hooks) = &hooks {
+        prompt.push_str(&patience.bound(hooks.submit(&prompt, sink)).await??);
+    }
     let found = match &skill.knowledge_base {
         Some(base) => {
             let look = knowledge::look_up(base.as_str(), &prompt, around.retriever, sink);
@@ -175,7 +195,64 @@ async fn answer(
         tools: Vec::new(),
         schema: wanted_schema(skill).cloned(),
     };
-    generation::generate(model, request, skill, found.sources, &patience, sink).await
+    let Some(hooks) = hooks else {
+        return generation::generate(model, request, skill, found.sources, &patience, sink).await;
+    };
+    let mut request = request;
+    loop {
+        let sources = found.sources.clone();
+        let generated =
+            generation::generate(model, request.clone(), skill, sources, &patience, sink).await?;
+        match patience.bound(hooks.stop(&generated.text, sink)).await? {
+            None => return Ok(generated),
+            Some(reason) => {
+                let said = Message::Assistant { text: generated.text, calls: Vec::new() };
+                request.messages.extend([said, Message::User(reason)]);
+            }
+        }
+    }
+}
+
+/// The text with what takes the place of its commands.
+fn with_commands(
+    rendered: render::RenderedPrompt,
+    commands: CommandOutputs<'_>,
+    sink: &mut Sink<'_>,
+) -> String {
+    match commands {
+        CommandOutputs::Given(outputs) if outputs.len() == rendered.commands.len() => {
+            rendered.with_outputs(outputs)
+        }
+        CommandOutputs::Disabled => rendered.with_disabled_commands(),
+        CommandOutputs::NotRun | CommandOutputs::Given(_) => {
+            for command in rendered.commands {
+                let command = command.command;
+                let message =
+                    format!("not run, although its output belongs in the text: {command}");
+                sink(&Event::Warning { message });
+            }
+            rendered.text
+        }
+    }
+}
+
+/// The text of a call with its values, commands marked. Nothing runs.
+pub fn render_call(
+    call: &PromptCall<'_>,
+    world: &World,
+) -> Result<render::RenderedPrompt, Vec<InputError>> {
+    let LoadedSkill { skill, directory, .. } = call.skill;
+    let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
+    let (skill_dir, project_dir) = (directory.as_deref().map(text), text(&world.working_directory));
+    let plugin_root = directory.as_deref().and_then(plugin_root).map(|root| text(&root));
+    let context = RenderContext {
+        arguments: call.arguments,
+        skill_dir: skill_dir.as_deref(),
+        project_dir: Some(&project_dir),
+        plugin_root: plugin_root.as_deref(),
+        ..RenderContext::of_inputs(call.values)
+    };
+    render::prompt(skill, &context)
 }
 
 /// Everything that can be wrong before anything happens: inputs, requirements, dependencies (SRT §4.4, §4.6).
@@ -184,18 +261,9 @@ fn validate(
     around: &PromptContext<'_>,
     sink: &mut Sink<'_>,
 ) -> Result<render::RenderedPrompt, Failure> {
-    let LoadedSkill { skill, directory, .. } = call.skill;
+    let skill = &call.skill.skill;
     let world = around.world;
-    let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
-    let (skill_dir, project_dir) = (directory.as_deref().map(text), text(&world.working_directory));
-    let context = RenderContext {
-        inputs: call.values,
-        arguments: call.arguments,
-        session_id: None,
-        skill_dir: skill_dir.as_deref(),
-        project_dir: Some(&project_dir),
-    };
-    let rendered = render::prompt(skill, &context).map_err(|errors| {
+    let rendered = render_call(call, world).map_err(|errors| {
         let message = joined(&errors);
         sink(&thought("validation", "error", Some(&message)));
         Failure::Inputs(errors)
@@ -219,7 +287,7 @@ fn validate(
         .is_some_and(|kind| kind.value == MCP_TOOL)
     {
         return Err(RunError::Unsupported(format!(
-            "`{}` stands for one tool of an MCP server (`runtime.type: {MCP_TOOL}`), which can't be called from here",
+            "`{}` stands for one tool of an MCP server (`runtime.type: {MCP_TOOL}`), and does not say of which: name it in `runtime.server`",
             call.skill.name
         ))
         .into());

@@ -54,7 +54,8 @@ impl Redactor {
         Self { streams: [replacer.stream(), replacer.stream()], replacer }
     }
 
-    fn with(secrets: &[Secret]) -> Self {
+    /// A redactor for these secrets.
+    pub(crate) fn with(secrets: &[Secret]) -> Self {
         let replacer = Replacer::redacting(secrets);
         Self { streams: [replacer.stream(), replacer.stream()], replacer }
     }
@@ -98,8 +99,9 @@ impl Redactor {
             Event::Warning { message } => Event::Warning { message: self.text(message) },
             Event::Error { message } => Event::Error { message: self.text(message) },
             Event::Done(envelope) => Event::Done(Box::new(self.envelope((**envelope).clone()))),
-            // Nodes have their own redactors, and a tool sends no workflow events.
+            // Nodes and calls have their own redactors, and a tool sends no such events.
             Event::Workflow(told) => Event::Workflow(told.clone()),
+            Event::Agent(told) => Event::Agent(told.clone()),
         })
     }
 

@@ -4,15 +4,18 @@ use std::io::Read as _;
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use prowess_format::skill::ToolKind;
 use prowess_format::text::visible_line;
 use prowess_policy::{Allowed, Origin};
 use prowess_sandbox::{Canceller, HardLinks, Observer, Sandbox, SandboxOutcome, Spec};
 use serde_json::Value;
 use tokio::sync::Notify;
+
+mod server;
 
 use crate::error::RunError;
 use crate::failure_hints;
@@ -27,11 +30,16 @@ use crate::planted::{self, Findings, PlantedScan, Record};
 use crate::prepare::{self, Call, PreparedCall};
 use crate::programs::Images;
 use crate::redact::Redactor;
+use crate::staging::StagedRun;
+use crate::tool::mcp::ServerPlan;
 use crate::tool::openclaw::{self, HandlerResult};
 use crate::tool::python::{self, PythonWorkers, Session, WarmWorker};
 use crate::world::World;
-use prowess_core::{Envelope, INTERRUPTED, RunOutcome, SIGNALLED};
+use prowess_core::{Envelope, INTERRUPTED, Remedy, RunChanges, RunOutcome, SIGNALLED};
 use prowess_core::{Event, StandardStream};
+
+use server::Conversation;
+pub use server::{McpAccess, Talk};
 
 /// What a handler may return.
 const MAX_RESULT: u64 = 64 << 20;
@@ -56,6 +64,8 @@ struct CancellationState {
     /// Why, as a signal.
     signal: Option<i32>,
     running: Option<Canceller>,
+    /// Tokens that are cancelled with this one.
+    children: Vec<Weak<CancellationShared>>,
 }
 
 impl CancellationToken {
@@ -75,9 +85,30 @@ impl CancellationToken {
         self.cancel();
         let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.killed = true;
+        state.notify.notify_waiters();
         if let Some(running) = &state.running {
             running.kill();
         }
+        let children = state.children();
+        drop(state);
+        children.iter().for_each(Self::kill);
+    }
+
+    /// A token for a part of the run, which is cancelled with it.
+    pub(crate) fn child(&self) -> Self {
+        let child = Self::default();
+        let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.children.retain(|known| known.strong_count() > 0);
+        state.children.push(Arc::downgrade(&child.0));
+        let (is_asked, is_killed) = (state.asked, state.killed);
+        drop(state);
+        if is_asked {
+            child.cancel();
+        }
+        if is_killed {
+            child.kill();
+        }
+        child
     }
 
     fn end(&self, signal: Option<i32>) {
@@ -91,10 +122,15 @@ impl CancellationToken {
         if let Some(running) = &state.running {
             running.cancel();
         }
+        let children = state.children();
+        drop(state);
+        for child in &children {
+            child.end(signal);
+        }
     }
 
     /// Resolves when the run is cancelled.
-    pub(crate) async fn cancelled(&self) {
+    pub async fn cancelled(&self) {
         let notify =
             Arc::clone(&self.0.state.lock().unwrap_or_else(PoisonError::into_inner).notify);
         let notified = notify.notified();
@@ -106,14 +142,33 @@ impl CancellationToken {
         }
     }
 
+    /// Resolves when the run is killed.
+    pub async fn killed(&self) {
+        loop {
+            let (notify, is_killed) = {
+                let state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
+                (Arc::clone(&state.notify), state.killed)
+            };
+            if is_killed {
+                return;
+            }
+            let mut notified = std::pin::pin!(notify.notified());
+            // Registered first: it may be killed between the check and the wait.
+            notified.as_mut().enable();
+            if !self.0.state.lock().unwrap_or_else(PoisonError::into_inner).killed {
+                notified.await;
+            }
+        }
+    }
+
     /// The code of a run that was ended and has none of its own.
-    pub(crate) fn exit_code(&self) -> Option<i32> {
+    pub fn exit_code(&self) -> Option<i32> {
         let state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.signal.map(|signal| SIGNALLED + signal)
     }
 
     /// Whether the run is cancelled.
-    pub(crate) fn is_cancelled(&self) -> bool {
+    pub fn is_cancelled(&self) -> bool {
         self.0.asked.load(Ordering::SeqCst)
     }
 
@@ -132,6 +187,12 @@ impl CancellationToken {
     /// The sandbox lives on and does something else now.
     pub(crate) fn release(&self) {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner).running = None;
+    }
+}
+
+impl CancellationState {
+    fn children(&self) -> Vec<CancellationToken> {
+        self.children.iter().filter_map(Weak::upgrade).map(CancellationToken).collect()
     }
 }
 
@@ -209,6 +270,16 @@ struct RunFacts<'a> {
     cancel: &'a CancellationToken,
 }
 
+impl RunFacts<'_> {
+    /// Whether an MCP server on this machine has ended without an answer.
+    fn is_lost_server(&self, envelope: &Envelope) -> bool {
+        let error = envelope.error.as_deref().unwrap_or_default();
+        !self.images.programs.is_empty()
+            && self.call.tool.kind == ToolKind::McpTool
+            && error.ends_with(server::LOST)
+    }
+}
+
 /// The envelope of a run, after everything that is told at its end.
 fn finish(
     finished: Result<FinishedRun, RunError>,
@@ -230,11 +301,15 @@ fn finish(
                 released.note(&mut envelope);
             }
             envelope.parsed = result.or(envelope.parsed);
+            envelope.changes = reporter.changes.take();
             // What is held to a schema is what a caller gets to see.
             let mut envelope = reporter.redactor.envelope(envelope);
             if envelope.outcome == RunOutcome::Failed {
                 envelope.remedies =
                     failure_hints::of(&envelope, facts.allowed.spec(), facts.images, facts.world);
+                if facts.is_lost_server(&envelope) {
+                    envelope.remedies.push(Remedy::Advice(server::SANDBOX_HINT.to_owned()));
+                }
             }
             if envelope.outcome == RunOutcome::Success {
                 let folder = facts.call.skill.directory.as_deref();
@@ -267,11 +342,20 @@ struct RunReporter<'w> {
     redactor: Redactor,
     /// Standard output of a tool that has its result made from it.
     held: Option<HeldOutput>,
+    /// What became of staged changes.
+    changes: Option<Box<RunChanges>>,
 }
 
 impl<'w> RunReporter<'w> {
     fn new(sink: &'w mut dyn FnMut(&Event), redactor: Redactor) -> Self {
-        Self { fold: EnvelopeFold::default(), sink, door: RunNetwork::Closed, redactor, held: None }
+        Self {
+            fold: EnvelopeFold::default(),
+            sink,
+            door: RunNetwork::Closed,
+            redactor,
+            held: None,
+            changes: None,
+        }
     }
 
     fn warn(&mut self, messages: Vec<String>) {
@@ -311,6 +395,21 @@ impl<'w> RunReporter<'w> {
         self.warn(warnings);
         self.warn(failures.clone());
         failures.into_iter().next()
+    }
+
+    /// Looks at what the run has left: at the staged changes, which are applied or kept, and then at the folders.
+    fn settle(
+        &mut self,
+        staged: Option<StagedRun>,
+        planted_scan: &PlantedScan,
+        ending: &mut RunEnding,
+    ) -> Option<String> {
+        if let Some(staged) = staged {
+            let settled = staged.settle(ending, planted_scan);
+            self.warn(settled.warnings);
+            self.changes = Some(Box::new(settled.changes));
+        }
+        self.look(planted_scan)
     }
 
     fn tell(&mut self, event: &Event) {
@@ -391,7 +490,7 @@ pub(crate) struct RunSpecification {
     pub(crate) spec: Spec,
     pub(crate) time: Duration,
     pub(crate) door: RunNetwork,
-    warnings: Vec<String>,
+    pub(crate) warnings: Vec<String>,
     /// What to look at after the run.
     pub(crate) planted_scan: PlantedScan,
 }
@@ -402,18 +501,35 @@ pub(crate) fn specification(
     allowed: &Allowed,
     world: &World,
 ) -> Result<RunSpecification, RunError> {
-    same_as_decided(prepared, allowed, world)?;
-    let call = &prepared.call;
     let recipe = &prepared.recipe;
     let launch = Launch {
-        skill: &call.skill.name,
-        skill_directory: call.skill.directory.as_deref(),
+        skill: &prepared.call.skill.name,
+        // A server sees nothing of the skill that calls its tool.
+        skill_directory: prepared
+            .call
+            .skill
+            .directory
+            .as_deref()
+            .filter(|_| recipe.server.is_none()),
+        is_server: recipe.server.is_some(),
         mode: allowed.mode(),
         images: &prepared.images,
         arguments: recipe.arguments.iter().map(Into::into).collect(),
         variables: recipe.variables.clone(),
         input: recipe.sandbox_input(),
     };
+    specification_of(prepared, allowed, launch, world)
+}
+
+/// The same for something else than the call that was decided about, with its programs: a hook.
+pub(crate) fn specification_of(
+    prepared: &PreparedCall,
+    allowed: &Allowed,
+    launch: Launch<'_>,
+    world: &World,
+) -> Result<RunSpecification, RunError> {
+    same_as_decided(prepared, allowed, world)?;
+    let call = &prepared.call;
     let lowered = lower::lower(allowed.spec(), launch, world)?;
     // What the question has said, said again to those who were not asked.
     let told = allowed.unavailable_grants().map(|closed| format!("the tool {closed}"));
@@ -444,6 +560,11 @@ fn start(
     reporter: &mut RunReporter<'_>,
 ) -> Result<(FinishedRun, Option<WarmRun>), RunError> {
     reporter.redactor = Redactor::of(allowed.spec(), world)?;
+    if let Some(plan) = &prepared.recipe.server {
+        reporter.redactor = Redactor::with(&plan.server.secrets());
+        return start_server(prepared, plan, allowed, world, cancel, reporter)
+            .map(|finished| (finished, None));
+    }
     reporter.warn(planted::scan_killed_runs(&world.state).warnings);
     let RunSpecification { mut spec, time, door, warnings, planted_scan } =
         specification(prepared, allowed, world)?;
@@ -453,6 +574,7 @@ fn start(
     let longest = longest(prepared, &spec);
     let _record = reporter.record(&planted_scan, prepared, longest, world);
     let recipe = &prepared.recipe;
+    let mut staged = StagedRun::begin(&mut spec, prepared, world)?;
     let started = Event::Started {
         skill: call.skill.name.clone(),
         tool: call.tool.name.value.clone(),
@@ -462,11 +584,20 @@ fn start(
         reporter.tell(&started);
         let skill = &call.skill;
         let session = Session { skill, plan, allowed, world, workers, cancel, time };
+        if let Some(staged) = &mut staged {
+            staged.mark_start()?;
+        }
         let span = tracing::info_span!("sandbox").entered();
         let finished = session.run(spec, door, &mut |event| reporter.tell_of_python(&event));
         drop(span);
-        let failure = reporter.look(&planted_scan);
-        let (mut finished, warmth) = finished?;
+        let (mut finished, warmth) = match finished {
+            Ok(finished) => finished,
+            Err(error) => {
+                reporter.look(&planted_scan);
+                return Err(error);
+            }
+        };
+        let failure = reporter.settle(staged, &planted_scan, &mut finished.ending);
         finished.ending.fail(failure);
         let redactor = reporter.redactor.fresh();
         let images = prepared.images.clone();
@@ -479,6 +610,9 @@ fn start(
     if let Some(packages) = &recipe.packages {
         packages.provide(&mut spec, world, cancel, &mut |event| reporter.tell(event))?;
     }
+    if let Some(staged) = &mut staged {
+        staged.mark_start()?;
+    }
     let span = tracing::info_span!("sandbox").entered();
     let sandbox = Sandbox::spawn(spec)?;
     cancel.watch(sandbox.canceller());
@@ -486,7 +620,8 @@ fn start(
     drop(span);
     let refused = std::mem::replace(&mut reporter.door, RunNetwork::Closed).close();
     reporter.warn(refused);
-    let failure = reporter.look(&planted_scan);
+    // Where nothing is staged, the folders are what the run has left.
+    let failure = if staged.is_none() { reporter.look(&planted_scan) } else { None };
     let ended = ended?;
     reporter.flush();
     let told = result.map(|reader| {
@@ -509,8 +644,65 @@ fn start(
         }
         _ => {}
     }
+    let failure = match staged {
+        Some(staged) => reporter.settle(Some(staged), &planted_scan, &mut ending),
+        None => failure,
+    };
     ending.fail(failure);
     Ok((FinishedRun { ending, duration: ended.duration, result: None }, None))
+}
+
+/// Calls a tool of an MCP server.
+fn start_server(
+    prepared: &PreparedCall,
+    plan: &ServerPlan,
+    allowed: &Allowed,
+    world: &World,
+    cancel: &CancellationToken,
+    reporter: &mut RunReporter<'_>,
+) -> Result<FinishedRun, RunError> {
+    let call = &prepared.call;
+    let access = prepared.access.as_ref().ok_or_else(|| {
+        RunError::Unsupported(format!(
+            "`{}` is a tool of an MCP server, which can't be called from here",
+            prepared.name()
+        ))
+    })?;
+    let talk = prepared.talk.as_ref();
+    let conversation = Conversation { access, plan, talk, cancel };
+    let started = Event::Started {
+        skill: call.skill.name.clone(),
+        tool: call.tool.name.value.clone(),
+        command: prepared.recipe.shown.clone(),
+    };
+    if plan.is_remote() {
+        same_as_decided(prepared, allowed, world)?;
+        reporter.tell(&started);
+        let time = Duration::from_secs(allowed.spec().limits.wall_secs);
+        let time = if prepared.grace.is_some() { prepared.time } else { time };
+        return Ok(conversation.over_http(time, reporter));
+    }
+    reporter.warn(planted::scan_killed_runs(&world.state).warnings);
+    let RunSpecification { mut spec, time, door, warnings, planted_scan } =
+        specification(prepared, allowed, world)?;
+    reporter.warn(warnings);
+    let _record = reporter.record(&planted_scan, prepared, longest(prepared, &spec), world);
+    let mut staged = StagedRun::begin(&mut spec, prepared, world)?;
+    reporter.tell(&started);
+    reporter.door = door;
+    if let Some(staged) = &mut staged {
+        staged.mark_start()?;
+    }
+    let mut finished = match conversation.over_pipes(spec, time, reporter) {
+        Ok(finished) => finished,
+        Err(error) => {
+            reporter.look(&planted_scan);
+            return Err(error);
+        }
+    };
+    let failure = reporter.settle(staged, &planted_scan, &mut finished.ending);
+    finished.ending.fail(failure);
+    Ok(finished)
 }
 
 /// How long a run can take, with everything around it.
@@ -561,7 +753,8 @@ fn same_as_decided(
         return Err(RunError::Changed("the skill"));
     }
     let mut hashes = ImageHashes::load(&world.state);
-    if prepare::pins(&prepared.images, skill.directory.as_deref(), &mut hashes)? != allowed.pins() {
+    let pins = prepare::pins_of_call(&prepared.call, &prepared.images, &mut hashes, world)?;
+    if pins != allowed.pins() {
         return Err(RunError::Changed("a program"));
     }
     Ok(())

@@ -13,7 +13,7 @@ use prowess_format::python::{PythonError, PythonModule};
 use prowess_format::rules::{SkillFiles, SkillLocation};
 use prowess_format::skill::Skill;
 use prowess_format::span::Span;
-use prowess_format::{ReadOptions, check_bytes, form_of};
+use prowess_format::{ReadOptions, check_bytes, declared_quizzes, form_of};
 
 /// The spellings of the main file, the preferred one first (OC-7).
 pub const SPELLINGS: &[&str] = &["SKILL.md", "skill.md", "Skill.md", "skills.md", "SKILLS.md"];
@@ -88,7 +88,11 @@ pub fn check_skill(
     let files = files.as_ref().map(|files| files as &dyn SkillFiles);
     let place = SkillLocation { directory: None, files };
     let mut text = Cow::Borrowed("");
-    let checked = check_bytes(bytes, &mut text, ReadOptions { form, dialect, place });
+    let mut checked = check_bytes(bytes, &mut text, ReadOptions { form, dialect, place });
+    // A gate holds for every reader, also for one that was told another dialect.
+    if checked.skill.quiz.is_empty() {
+        checked.skill.quiz = declared_quizzes(&checked.document);
+    }
     (checked.skill, checked.diagnostics)
 }
 

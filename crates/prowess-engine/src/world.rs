@@ -34,6 +34,45 @@ pub struct World {
     pub credentials: Vec<Credential>,
     /// Folders with our own state. No tool ever sees them.
     pub state: StateFolders,
+    /// Where the writes of tools go.
+    pub writes: Writes,
+}
+
+/// Where the writes of tools to granted folders go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writes {
+    /// To the folders, while the tool runs.
+    Live,
+    /// To a place beside them. When the tool has ended, its changes are examined and applied as a whole, or kept until
+    /// somebody accepts them. A run whose writes can't be staged is refused.
+    Staged(StagedWrites),
+}
+
+/// What happens with staged writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StagedWrites {
+    /// When they are applied.
+    pub apply: ApplyWhen,
+    /// What happens if the tool fails, or is ended.
+    pub failed: FailedRunChanges,
+}
+
+/// When staged changes are applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ApplyWhen {
+    /// At the end of the run, if none of them needs a person's decision.
+    Ordinary,
+    /// When somebody has accepted them.
+    Accepted,
+}
+
+/// What happens with the changes of a run that failed or was ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailedRunChanges {
+    /// They are kept, and not applied.
+    Hold,
+    /// They are treated as those of a run that succeeded.
+    Apply,
 }
 
 /// Where our own files are.
@@ -51,6 +90,11 @@ impl StateFolders {
     /// Where the user's own skills are.
     pub fn skills(&self) -> PathBuf {
         self.data.join("skills")
+    }
+
+    /// Where staged changes of runs are kept.
+    pub fn changes(&self) -> PathBuf {
+        self.data.join("changes")
     }
 
     /// Where the user's knowledge bases are.
@@ -137,6 +181,7 @@ impl World {
             environment,
             credentials: Vec::new(),
             state,
+            writes: Writes::Live,
         })
     }
 }
@@ -146,7 +191,9 @@ impl World {
     /// scripts and command lines work in the current folder, as they do for an agent or in a shell.
     pub fn for_tool(mut self, tool: &Tool) -> Result<Self, WorldError> {
         match tool.kind {
-            ToolKind::Command | ToolKind::Python | ToolKind::Handler => return Ok(self),
+            ToolKind::Command | ToolKind::Python | ToolKind::Handler | ToolKind::McpTool => {
+                return Ok(self);
+            }
             ToolKind::Script | ToolKind::CommandLine => {}
         }
         self.refuse_around_home(&self.current)?;

@@ -76,6 +76,7 @@ impl Place {
         };
         let launch = Launch {
             skill: "probe",
+            is_server: false,
             skill_directory: Some(&self.root.join("home/project/skill")),
             mode: Mode::Dev,
             images: &images,

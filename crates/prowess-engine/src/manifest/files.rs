@@ -9,6 +9,7 @@ use prowess_files::folder::{EntryKind, Folder};
 use prowess_format::tokens::estimated_tokens;
 
 use crate::loaded::LoadedSkill;
+use crate::quiz::{NOT_PASSED, Quizzes};
 
 /// Maximum number of files that are listed, as SEP-2640 recommends.
 const MOST_FILES: usize = 512;
@@ -30,11 +31,10 @@ pub struct SkillResource {
     pub tokens: Option<usize>,
 }
 
-/// The files of a skill that can be read, sorted by path. Links, hidden files and the main file are not among them; a
-/// skill whose quiz is not passed has none.
+/// The files of a skill that can be read, sorted by path. Links, hidden files and the main file are not among them.
 pub(super) fn resources(skill: &LoadedSkill, count_tokens: bool) -> Vec<SkillResource> {
     let mut found = Vec::new();
-    if let Some(directory) = skill.directory.as_deref().filter(|_| !skill.skill.is_gated())
+    if let Some(directory) = skill.directory.as_deref()
         && let Ok(folder) = Folder::open(directory)
     {
         let _ = walk(&folder, "", 0, &mut |folder, name, path| {
@@ -86,13 +86,18 @@ fn walk(
 }
 
 /// Reads a file of a skill by its path below the skill's folder. Links are not followed, and nothing outside of the folder
-/// can be reached. The main file is not served here: it may contain the answers of a quiz.
-pub fn read_resource(skill: &LoadedSkill, path: &str) -> Result<Vec<u8>, Problem> {
+/// can be reached. The main file is not served here: it may contain the answers of a quiz. A skill whose quiz is not passed
+/// has no files to read.
+pub fn read_resource(
+    skill: &LoadedSkill,
+    path: &str,
+    quizzes: &Quizzes,
+) -> Result<Vec<u8>, Problem> {
     let name = &skill.name;
-    if skill.skill.is_gated() {
+    quizzes.require_passed(skill).map_err(|problem| {
         let message = format!("the files of `{name}` are withheld until its quiz is passed");
-        return Err(Problem::new("quiz-not-passed", ProblemKind::Refused, message));
-    }
+        if problem.code == NOT_PASSED { Problem { message, ..problem } } else { problem }
+    })?;
     let not_there = || {
         let message = format!("`{name}` has no file `{path}`");
         let names: Vec<String> =

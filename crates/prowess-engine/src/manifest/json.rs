@@ -14,7 +14,7 @@ pub(super) fn write(catalogue: &Catalogue, level: Option<DisclosureLevel>, view:
     let kept = || catalogue.for_model.iter().take(view.entries).enumerate();
     let Some(level) = level else {
         let skills: Vec<Value> =
-            kept().map(|(_, it)| whole(it, &view.short(description(it)))).collect();
+            kept().map(|(_, it)| whole(catalogue, it, &view.short(description(it)))).collect();
         let names: HashSet<&str> = kept().map(|(_, skill)| skill.name.as_str()).collect();
         let native: Vec<Value> = catalogue.offer.native.iter().map(native).collect();
         let tools = catalogue.offer.tools.iter().filter(|it| names.contains(it.skill.as_str()));
@@ -38,14 +38,15 @@ pub(super) fn write(catalogue: &Catalogue, level: Option<DisclosureLevel>, view:
             let text = view.short(description(skill));
             let mut entry = json!({ "name": skill.name, "description": text });
             if level >= DisclosureLevel::Bodies && number < view.bodies {
-                add_body(skill, &mut entry);
+                add_body(catalogue, skill, &mut entry);
             }
             if level == DisclosureLevel::Files {
-                entry["files"] = files(skill, true);
+                entry["files"] = files(catalogue, skill, true);
             }
             // Level 1 has the name and the description only.
             if level >= DisclosureLevel::Bodies {
-                let tokens = tokens_of(skill, level, &text, number < view.bodies);
+                let has_body = number < view.bodies && !catalogue.is_closed(skill);
+                let tokens = tokens_of(skill, level, &text, has_body);
                 entry["tokens"] = json!(tokens);
             }
             entry
@@ -59,7 +60,8 @@ pub(super) fn tokens(catalogue: &Catalogue, level: Option<DisclosureLevel>, view
     let level = level.unwrap_or(DisclosureLevel::Descriptions);
     let kept = catalogue.for_model.iter().take(view.entries).enumerate();
     kept.map(|(number, skill)| {
-        tokens_of(skill, level, &view.short(description(skill)), number < view.bodies)
+        let has_body = number < view.bodies && !catalogue.is_closed(skill);
+        tokens_of(skill, level, &view.short(description(skill)), has_body)
     })
     .sum()
 }
@@ -94,8 +96,9 @@ fn native((name, description): &(String, String)) -> Value {
     json!({ "name": name, "description": description })
 }
 
-fn whole(skill: &LoadedSkill, text: &str) -> Value {
+fn whole(catalogue: &Catalogue, skill: &LoadedSkill, text: &str) -> Value {
     let parsed = &skill.skill;
+    let body = if catalogue.is_closed(skill) { "" } else { parsed.body.as_str() };
     let invocation = &parsed.invocation;
     let mut entry = json!({
         "name": skill.name,
@@ -112,25 +115,28 @@ fn whole(skill: &LoadedSkill, text: &str) -> Value {
         "gated": parsed.is_gated(),
         "tools": parsed.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<&str>>(),
     });
-    add_body(skill, &mut entry);
-    entry["files"] = files(skill, false);
+    add_body(catalogue, skill, &mut entry);
+    entry["files"] = files(catalogue, skill, false);
     entry["tokens"] = json!({
         "description": estimated_tokens(&skill.name) + estimated_tokens(text),
-        "body": estimated_tokens(&parsed.body),
+        "body": estimated_tokens(body),
     });
     entry
 }
 
 /// Adds the body, unless a quiz withholds it.
-fn add_body(skill: &LoadedSkill, entry: &mut Value) {
-    if skill.skill.is_gated() {
+fn add_body(catalogue: &Catalogue, skill: &LoadedSkill, entry: &mut Value) {
+    if catalogue.is_closed(skill) {
         entry["withheld"] = json!("the quiz of this skill is not passed");
     } else {
         entry["body"] = json!(skill.skill.body);
     }
 }
 
-fn files(skill: &LoadedSkill, count_tokens: bool) -> Value {
+fn files(catalogue: &Catalogue, skill: &LoadedSkill, count_tokens: bool) -> Value {
+    if catalogue.is_closed(skill) {
+        return json!([]);
+    }
     let file = |file: super::SkillResource| {
         let mut entry = json!({ "path": file.path, "bytes": file.bytes });
         if let Some(tokens) = file.tokens {
@@ -142,7 +148,7 @@ fn files(skill: &LoadedSkill, count_tokens: bool) -> Value {
 }
 
 fn tokens_of(skill: &LoadedSkill, level: DisclosureLevel, text: &str, has_body: bool) -> usize {
-    let is_shown = level >= DisclosureLevel::Bodies && has_body && !skill.skill.is_gated();
+    let is_shown = level >= DisclosureLevel::Bodies && has_body;
     let body = if is_shown { estimated_tokens(&skill.skill.body) } else { 0 };
     estimated_tokens(&skill.name) + estimated_tokens(text) + body
 }

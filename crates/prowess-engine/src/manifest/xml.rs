@@ -3,10 +3,13 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use prowess_core::Problem;
+
 use super::budget::View;
 use super::files::resources;
 use super::{Catalogue, DisclosureLevel, description};
 use crate::loaded::LoadedSkill;
+use crate::quiz::Quizzes;
 
 /// The end tag of a body, which a body must not contain.
 const END: &str = "</skill_content>";
@@ -29,20 +32,43 @@ pub(super) fn write(catalogue: &Catalogue, level: Option<DisclosureLevel>, view:
     if level >= Some(DisclosureLevel::Bodies) {
         for skill in skills().take(view.bodies) {
             text.push('\n');
-            content(skill, level, &mut text);
+            content(catalogue, skill, level, &mut text);
         }
     }
     text
 }
 
-fn content(skill: &LoadedSkill, level: Option<DisclosureLevel>, text: &mut String) {
-    let _ = writeln!(text, "<skill_content name=\"{}\">", escaped(&skill.name));
-    if skill.skill.is_gated() {
+/// The `<skill_content>` of one skill with its files: what a model gets when it loads the skill. `body` is the body as it
+/// was rendered. A skill whose quiz is not passed is a problem.
+pub fn skill_content(
+    skill: &LoadedSkill,
+    body: &str,
+    quizzes: &Quizzes,
+) -> Result<String, Problem> {
+    quizzes.require_passed(skill)?;
+    let mut text = String::new();
+    disclose(skill, body, Some(DisclosureLevel::Files), &mut text);
+    Ok(text)
+}
+
+fn content(
+    catalogue: &Catalogue,
+    skill: &LoadedSkill,
+    level: Option<DisclosureLevel>,
+    text: &mut String,
+) {
+    if catalogue.is_closed(skill) {
+        let _ = writeln!(text, "<skill_content name=\"{}\">", escaped(&skill.name));
         text.push_str("Withheld until the quiz of this skill is passed.\n");
         text.push_str(END);
         return;
     }
-    let body = skill.skill.body.trim_matches('\n');
+    disclose(skill, &skill.skill.body, level, text);
+}
+
+fn disclose(skill: &LoadedSkill, body: &str, level: Option<DisclosureLevel>, text: &mut String) {
+    let _ = writeln!(text, "<skill_content name=\"{}\">", escaped(&skill.name));
+    let body = body.trim_matches('\n');
     let _ = writeln!(text, "{}", body.replace(END, "&lt;/skill_content>"));
     if let Some(directory) = &skill.directory {
         let _ = writeln!(text, "\nSkill directory: {}", plain(&directory.to_string_lossy()));

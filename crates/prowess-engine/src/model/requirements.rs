@@ -7,6 +7,11 @@ use prowess_core::ModelFacts;
 
 /// The unmet requirements, as phrases. Unknown facts count as met.
 pub fn unmet(requirements: &Requirements, facts: &ModelFacts) -> Vec<String> {
+    unmet_by("the skill", requirements, facts)
+}
+
+/// The unmet requirements of somebody, as phrases. Unknown facts count as met.
+pub fn unmet_by(who: &str, requirements: &Requirements, facts: &ModelFacts) -> Vec<String> {
     let mut unmet = Vec::new();
     let rows = [
         (&requirements.model, facts.parameters, "parameters"),
@@ -19,8 +24,7 @@ pub fn unmet(requirements: &Requirements, facts: &ModelFacts) -> Vec<String> {
             && has < least
         {
             let has = round(has);
-            unmet
-                .push(format!("the skill needs {} {what}, but the model has {has}", wanted.trim()));
+            unmet.push(format!("{who} needs {} {what}, but the model has {has}", wanted.trim()));
         }
     }
     unmet

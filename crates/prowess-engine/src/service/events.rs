@@ -18,7 +18,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use prowess_core::Remedy;
-use prowess_core::{Envelope, Event, EventFrame, RunId, RunOutcome, WorkflowEvent};
+use prowess_core::{AgentEvent, Envelope, Event, EventFrame, RunId, RunOutcome, WorkflowEvent};
 use serde_json::Value;
 
 use crate::run::CancellationToken;
@@ -378,7 +378,8 @@ fn is_last(event: &Event) -> bool {
         | Event::Output { .. }
         | Event::Warning { .. }
         | Event::Error { .. }
-        | Event::Workflow(_) => false,
+        | Event::Workflow(_)
+        | Event::Agent(_) => false,
     }
 }
 
@@ -415,6 +416,16 @@ fn merge(last: &mut Event, event: Event, most: usize) -> Merged {
                 Merged::Apart(Event::Workflow(WorkflowEvent::Inside { node, event }))
             }
         },
+        (
+            Event::Agent(AgentEvent::Inside { call: known, event: last }),
+            Event::Agent(AgentEvent::Inside { call, event }),
+        ) if *known == call => match merge(last, *event, most) {
+            Merged::Into(added) => Merged::Into(added),
+            Merged::Apart(event) => {
+                let event = Box::new(event);
+                Merged::Apart(Event::Agent(AgentEvent::Inside { call, event }))
+            }
+        },
         (_, event) => Merged::Apart(event),
     }
 }
@@ -443,6 +454,13 @@ fn size(event: &Event) -> usize {
             WorkflowEvent::Start { .. }
             | WorkflowEvent::NodeStart { .. }
             | WorkflowEvent::NodeSkipped { .. } => 0,
+        },
+        Event::Agent(event) => match event {
+            AgentEvent::Inside { call, event } => call.len() + size(event),
+            AgentEvent::ToolCall { name, arguments, .. } => name.len() + json_size(arguments),
+            AgentEvent::ToolResult { content, .. } => content.len(),
+            AgentEvent::Start { skills, .. } => skills.iter().map(String::len).sum(),
+            AgentEvent::Turn { .. } | AgentEvent::Usage { .. } => 0,
         },
     };
     text + OVERHEAD

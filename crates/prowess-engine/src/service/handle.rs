@@ -107,6 +107,12 @@ impl RunHandle {
         self.cancel();
     }
 
+    /// Ends the run at once, with SIGKILL.
+    pub fn kill(&self) {
+        self.cancel.kill();
+        self.cancel();
+    }
+
     /// Waits for the end. Events that were not taken are discarded.
     pub async fn join(mut self) -> Envelope {
         self.events = None;

@@ -31,6 +31,7 @@ pub(super) fn recipe(call: &Call) -> Result<Recipe, RunError> {
         private_result: false,
         python: None,
         packages: None,
+        server: None,
     })
 }
 

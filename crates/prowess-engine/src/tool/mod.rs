@@ -1,6 +1,7 @@
 //! What a tool of each kind is started as.
 
 mod command;
+pub(crate) mod mcp;
 pub(crate) mod openclaw;
 pub(crate) mod python;
 mod script;
@@ -37,9 +38,28 @@ pub(crate) struct Recipe {
     pub(crate) python: Option<python::Plan>,
     /// Packages that a handler or a script needs.
     pub(crate) packages: Option<python::HandlerPackages>,
+    /// Set for tools of an MCP server.
+    pub(crate) server: Option<Box<mcp::ServerPlan>>,
 }
 
 impl Recipe {
+    /// Nothing is started.
+    pub(crate) fn nothing() -> Self {
+        Self {
+            program: Program::Named(String::new()),
+            arguments: Vec::new(),
+            shown: Vec::new(),
+            option_like: Vec::new(),
+            variables: Vec::new(),
+            input: None,
+            successes: Vec::new(),
+            private_result: false,
+            python: None,
+            packages: None,
+            server: None,
+        }
+    }
+
     /// Standard input for the sandbox.
     pub(crate) fn sandbox_input(&self) -> Input {
         self.input.as_ref().map_or(Input::Empty, |text| Input::Bytes(text.clone().into_bytes()))
@@ -54,6 +74,7 @@ pub(crate) fn recipe(call: &Call, world: &World) -> Result<Recipe, RunError> {
         ToolKind::Python => python::recipe(call, world),
         ToolKind::Script => script::recipe(call, world),
         ToolKind::CommandLine => script::command_line(call),
+        ToolKind::McpTool => mcp::recipe(call, world),
     }
 }
 
@@ -62,9 +83,11 @@ pub(crate) fn program(call: &Call, world: &World) -> Result<Program, RunError> {
     match call.tool.kind {
         // Its values are what the template is filled with, and there are none.
         ToolKind::Command => command::program(&call.tool),
-        ToolKind::Handler | ToolKind::Python | ToolKind::Script | ToolKind::CommandLine => {
-            recipe(call, world).map(|recipe| recipe.program)
-        }
+        ToolKind::Handler
+        | ToolKind::Python
+        | ToolKind::Script
+        | ToolKind::CommandLine
+        | ToolKind::McpTool => recipe(call, world).map(|recipe| recipe.program),
     }
 }
 
@@ -74,8 +97,8 @@ pub(crate) fn starter(skill: &Skill, tool: &Tool, world: &World) -> Option<Progr
         ToolKind::Command => command::starter(tool),
         ToolKind::Handler => openclaw::starter(skill, tool, world),
         ToolKind::Python => python::starter(skill, world),
-        // No skill declares these.
-        ToolKind::Script | ToolKind::CommandLine => None,
+        // No skill declares these, and a server is none of the skill's programs.
+        ToolKind::Script | ToolKind::CommandLine | ToolKind::McpTool => None,
     }
 }
 

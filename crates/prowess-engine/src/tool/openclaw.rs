@@ -169,6 +169,7 @@ pub(super) fn recipe(call: &Call, world: &World) -> Result<Recipe, RunError> {
         private_result: true,
         python: None,
         packages,
+        server: None,
     })
 }
 

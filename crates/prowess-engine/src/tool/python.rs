@@ -135,6 +135,7 @@ pub(super) fn recipe(call: &Call, world: &World) -> Result<Recipe, RunError> {
         private_result: true,
         python: Some(Plan { interpreter, packages, arguments }),
         packages: None,
+        server: None,
     })
 }
 

@@ -81,6 +81,7 @@ pub(super) fn recipe(call: &Call, world: &World) -> Result<Recipe, RunError> {
         private_result: false,
         python: None,
         packages: start.python,
+        server: None,
     })
 }
 
@@ -101,6 +102,7 @@ pub(super) fn command_line(call: &Call) -> Result<Recipe, RunError> {
         private_result: false,
         python: None,
         packages: None,
+        server: None,
     })
 }
 

@@ -2,6 +2,7 @@
 
 mod approving;
 mod attacks;
+mod hooks;
 mod limits;
 mod network;
 mod pending;
@@ -12,5 +13,7 @@ mod python;
 mod running;
 mod secrets;
 mod service;
+#[cfg(target_os = "linux")]
+mod staged;
 mod workflows;
 mod world;

@@ -13,8 +13,10 @@ use prowess_core::{
     Usage, wire,
 };
 use prowess_core::{Remedy, RetrieveErrorKind};
+use prowess_engine::quiz::Quizzes;
 use prowess_engine::{
-    CancellationToken, LoadedSkill, PromptCall, PromptContext, SkillFolders, World, run_prompt,
+    CancellationToken, CommandOutputs, LoadedSkill, PromptCall, PromptContext, SkillFolders, World,
+    run_prompt,
 };
 use prowess_format::skill::Skill;
 use prowess_policy::{Origin, Tier, Trust};
@@ -176,10 +178,21 @@ impl Scene {
             values: &self.values,
             arguments: None,
             history: &self.history,
+            commands: CommandOutputs::NotRun,
             time: self.time,
         };
         let beside = SkillFolders { folders: vec![self.root.join("skills")] };
-        let around = PromptContext { world: &world, model, retriever, skills: &beside, cancel };
+        let quizzes = Quizzes::of_user(&world);
+        let (world, quizzes) = (&world, &quizzes);
+        let around = PromptContext {
+            world,
+            model,
+            retriever,
+            skills: &beside,
+            quizzes,
+            cancel,
+            hooks: None,
+        };
         let mut writer = wire::EventWriter::default();
         let mut lines = Vec::new();
         let mut sink = |event: &Event| {

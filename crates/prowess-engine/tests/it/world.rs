@@ -9,7 +9,7 @@ use std::time::Duration;
 use prowess_core::{Envelope, Event};
 use prowess_engine::{
     ApprovalReply, ApprovalRequest, Approver, Call, CancellationToken, Clock, Consent, Engine,
-    LoadedSkill, RunError, World, approve, prepare,
+    LoadedSkill, RunError, World, Writes, approve, prepare,
 };
 use prowess_format::skill::Skill;
 use prowess_policy::{Mode, Origin, Tier, Trust};
@@ -41,6 +41,8 @@ pub(crate) struct Scene {
     pub(crate) on_path: Vec<&'static str>,
     /// Where the skill is.
     pub(crate) skill_folder: &'static str,
+    /// Where what tools write goes.
+    pub(crate) writes: Writes,
 }
 
 /// Noon on some day.
@@ -95,6 +97,7 @@ impl Scene {
             credentials: Vec::new(),
             on_path: Vec::new(),
             skill_folder: "skill",
+            writes: Writes::Live,
         };
         for folder in ["home", "repo/.git", "repo/sub"] {
             std::fs::create_dir_all(scene.root.join(folder)).expect("a folder can be made");
@@ -145,7 +148,8 @@ impl Scene {
         let path = on_path.chain(usual);
         let path = std::env::join_paths(path).expect("no colon in them");
         let (home, current) = (self.root.join("home"), self.root.join("repo/sub"));
-        World::at(&home, &current, &path, self.variables.clone()).expect("the folders are there")
+        let world = World::at(&home, &current, &path, self.variables.clone());
+        World { writes: self.writes, ..world.expect("the folders are there") }
     }
 
     pub(crate) fn skill(&self) -> Skill {

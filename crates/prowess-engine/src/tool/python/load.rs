@@ -18,6 +18,7 @@ use crate::redact::Redactor;
 use crate::registry::ToolRegistry;
 use crate::run::{self, CancellationToken};
 use crate::skill_files::main_file;
+use crate::staging;
 use crate::user_grants::UserGrants;
 use prowess_core::Event;
 
@@ -121,8 +122,9 @@ fn make_ready(
 ) -> Result<(), LoadError> {
     let skill = &prepared.call.skill;
     let Some(plan) = &prepared.recipe.python else { return Ok(()) };
-    let lowered = run::specification(prepared, allowed, &loading.engine.world)
+    let mut lowered = run::specification(prepared, allowed, &loading.engine.world)
         .map_err(|error| stopped(&skill.name, &error))?;
+    staging::hold_writes(&mut lowered.spec, &loading.engine.world);
     let redactor = Redactor::of(allowed.spec(), &loading.engine.world);
     let mut redactor = redactor.map_err(|error| stopped(&skill.name, &error.into()))?;
     let session = Session {
@@ -168,15 +170,22 @@ fn stopped(skill: &str, error: &RunError) -> LoadError {
         RunError::Requirements { .. } | RunError::Dependency { .. } | RunError::Program(_) => {
             LoadStep::Dependencies
         }
-        RunError::Changed(_) | RunError::Sandbox(_) | RunError::Network(_) => LoadStep::Import,
+        RunError::Changed(_)
+        | RunError::Sandbox(_)
+        | RunError::Staging(_)
+        | RunError::Network(_) => LoadStep::Import,
         RunError::Inputs { .. }
         | RunError::Unsupported(_)
         | RunError::Database { .. }
         | RunError::Handler(_)
+        | RunError::Quiz(_)
         | RunError::Denied(_)
         | RunError::NobodyToAsk { .. }
         | RunError::Declined(_)
         | RunError::Expired(_)
+        | RunError::HookDenied { .. }
+        | RunError::Cancelled { .. }
+        | RunError::HookDeferred { .. }
         | RunError::Store(_)
         | RunError::Credential(_)
         | RunError::Files(_) => LoadStep::Permissions,

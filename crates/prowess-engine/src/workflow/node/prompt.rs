@@ -13,7 +13,7 @@ use super::{Failure, NodeContext, blocking};
 use crate::loaded::LoadedSkill;
 use crate::prompt::generation::{self, Deadline, Halt};
 use crate::prompt::knowledge;
-use crate::prompt::{PromptCall, PromptContext, run_prompt};
+use crate::prompt::{CommandOutputs, PromptCall, PromptContext, run_prompt};
 use prowess_core::{AnswerDetails, INTERRUPTED, TIMED_OUT};
 use prowess_core::{Event, Thought};
 use prowess_core::{Message, ModelRequest};
@@ -48,6 +48,7 @@ pub(super) async fn skill(
         arguments: None,
         history: &[],
         time: Some(context.limits.prompt),
+        commands: CommandOutputs::NotRun,
     };
     let model = context.models.model(None);
     let surroundings = PromptContext {
@@ -55,7 +56,9 @@ pub(super) async fn skill(
         model: model.as_deref(),
         retriever: context.retriever.as_deref(),
         skills: context.skills.as_ref(),
+        quizzes: &context.engine.quizzes,
         cancel: &context.cancel,
+        hooks: None,
     };
     let mut tell = |event: &Event| scene.teller.inside(&scene.node.id, event);
     let envelope = run_prompt(&call, &surroundings, &mut tell).await;
@@ -117,16 +120,15 @@ async fn body(
     patience: &Deadline<'_>,
     tell: &mut crate::prompt::Sink<'_>,
 ) -> Result<String, Failure> {
+    scene.context.engine.quizzes.require_passed(found)?;
     let part = SkillPart::Prompt(&found.skill);
     let values = part.values(used, &scene.input.value, &scene.scope).map_err(Failure::new)?;
     let directory = found.directory.as_deref().map(Path::to_string_lossy);
     let project = scene.context.engine.world.working_directory.to_string_lossy();
     let context = RenderContext {
-        inputs: &values,
-        arguments: None,
-        session_id: None,
         skill_dir: directory.as_deref(),
         project_dir: Some(&project),
+        ..RenderContext::of_inputs(&values)
     };
     let rendered = render::prompt(&found.skill, &context).map_err(|errors| {
         let all: Vec<String> = errors.iter().map(ToString::to_string).collect();

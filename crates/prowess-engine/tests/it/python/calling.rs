@@ -212,3 +212,47 @@ fn a_call_can_be_cancelled() {
         assert_eq!(envelope.outcome, RunOutcome::Cancelled, "{envelope:#?}");
     });
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_a_function_writes_can_be_staged() {
+    use prowess_core::ChangesState;
+    use prowess_engine::{ApplyWhen, FailedRunChanges, PythonWorkers, StagedWrites, Writes};
+
+    let python = format!(
+        "{IMPORT}
+def write(name):
+    try:
+        open(name, 'w').write('x')
+    except OSError as error:
+        return type(error).__name__
+write('imported')
+@tool
+def go(text: str = \"\"):
+    \"\"\"Goes.\"\"\"
+    if text == 'fail':
+        write('failed')
+        raise ValueError('no')
+    return write('called')
+"
+    );
+    let mut scene = Scene::module("permissions: [\"filesystem:write:./**\"]\n", &["go"], &python);
+    // Workers that stay would keep the layer of an earlier call.
+    scene.workers = PythonWorkers::new(2);
+    let staged = StagedWrites { apply: ApplyWhen::Ordinary, failed: FailedRunChanges::Hold };
+    scene.writes = Writes::Staged(staged);
+    let there = |name: &str| scene.root.join("repo").join(name).exists();
+    // Importing for a list of tools is no call.
+    let mut registry = prowess_engine::ToolRegistry::default();
+    scene.load(&mut registry).expect("loaded");
+    assert!(!there("imported"));
+    let (envelope, _) = scene.call("go", &json!({"text": "fail"})).expect("it starts");
+    assert_eq!(envelope.outcome, RunOutcome::Failed);
+    let changes = envelope.changes.expect("staged");
+    assert_eq!((changes.state, changes.changes.len()), (ChangesState::Pending, 2));
+    assert!(!there("failed") && !there("imported"));
+    let (envelope, _) = scene.call("go", &Value::Null).expect("it starts");
+    assert_eq!((envelope.outcome, envelope.parsed), (RunOutcome::Success, Some(Value::Null)));
+    assert_eq!(envelope.changes.expect("staged").state, ChangesState::Applied);
+    assert!(there("called") && there("imported") && !there("failed"));
+}

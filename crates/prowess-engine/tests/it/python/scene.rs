@@ -9,7 +9,7 @@ use std::time::Duration;
 use prowess_core::{Envelope, Event};
 use prowess_engine::{
     Call, CancellationToken, Clock, Consent, Engine, LoadError, LoadOptions, LoadedSkill,
-    NoApprover, PythonWorkers, RunError, ToolRegistry, World, approve, load_skill, prepare,
+    NoApprover, PythonWorkers, RunError, ToolRegistry, World, Writes, approve, load_skill, prepare,
 };
 use prowess_format::skill::Skill;
 use prowess_policy::{Mode, Origin, Tier, Trust};
@@ -26,6 +26,8 @@ pub(crate) struct Scene {
     pub(crate) consent: Consent,
     pub(crate) patience: Option<(Duration, Duration)>,
     pub(crate) cancel: CancellationToken,
+    /// Where what tools write goes.
+    pub(crate) writes: Writes,
 }
 
 struct Noon;
@@ -88,6 +90,7 @@ impl Scene {
             consent: Consent::InAdvance,
             patience: None,
             cancel: CancellationToken::default(),
+            writes: Writes::Live,
         };
         for folder in ["home", "repo/.git"] {
             fs::create_dir_all(scene.root.join(folder)).expect("a folder can be made");
@@ -111,8 +114,9 @@ impl Scene {
 
     pub(crate) fn world(&self) -> World {
         let home = self.root.join("home");
-        World::at(&home, &self.root.join("repo"), self.path.as_ref(), self.variables.clone())
-            .expect("the folders are there")
+        let repository = self.root.join("repo");
+        let world = World::at(&home, &repository, self.path.as_ref(), self.variables.clone());
+        World { writes: self.writes, ..world.expect("the folders are there") }
     }
 
     pub(crate) fn skill(&self) -> Skill {

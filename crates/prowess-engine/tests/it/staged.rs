@@ -1,0 +1,279 @@
+//! Runs as transactions: nothing is written before it was examined or accepted, and what was applied can be undone.
+
+use std::path::Path;
+
+use prowess_changes::{ApplyError, UndoError};
+use prowess_core::{ChangeDecision, ChangesState, Envelope, Event, RunOutcome};
+use prowess_engine::changes::{self, ChangesError};
+use prowess_engine::{ApplyWhen, ApprovalReply, FailedRunChanges, RunError, StagedWrites, Writes};
+
+use crate::attacks::{repository, warns};
+use crate::world::{Scene, Scripted, repeat_as_nobody};
+
+const ORDINARY: StagedWrites =
+    StagedWrites { apply: ApplyWhen::Ordinary, failed: FailedRunChanges::Hold };
+const ACCEPTED: StagedWrites = StagedWrites { apply: ApplyWhen::Accepted, ..ORDINARY };
+
+const PROGRAMS: &str = "sh,mkdir,rm,ln,chmod,touch";
+
+/// A repository with a tool that runs a script and may write everything there.
+fn scene(writes: StagedWrites, programs: &str, script: &str) -> Scene {
+    let front = format!("permissions: [\"filesystem:write:./**\", \"shell:execute:{programs}\"]\n");
+    let mut scene = repository(&front, "sh ../skill/do.sh").file("skill/do.sh", script);
+    scene.writes = Writes::Staged(writes);
+    scene
+}
+
+fn run(scene: &Scene) -> (Envelope, Vec<Event>) {
+    let mut nobody = Scripted::new(ApprovalReply::Nobody);
+    scene.run("attack", None, &mut nobody).expect("it is answered")
+}
+
+fn read(scene: &Scene, path: &str) -> Option<String> {
+    std::fs::read_to_string(scene.root.join("repo").join(path)).ok()
+}
+
+fn there(scene: &Scene, path: &str) -> bool {
+    std::fs::symlink_metadata(scene.root.join("repo").join(path)).is_ok()
+}
+
+/// The decision about each change, with the path in the repository.
+fn decisions(scene: &Scene, envelope: &Envelope) -> Vec<String> {
+    let changes = envelope.changes.as_ref().expect("the run was staged");
+    let top = scene.root.join("repo");
+    let line = |file: &prowess_core::ChangedFile| {
+        let path = file.path.strip_prefix(&top).unwrap_or(&file.path).display();
+        format!("{} {path}: {}", file.kind, file.decision.as_str())
+    };
+    changes.changes.iter().map(line).collect()
+}
+
+fn state(envelope: &Envelope) -> ChangesState {
+    envelope.changes.as_ref().expect("the run was staged").state
+}
+
+fn id(envelope: &Envelope) -> String {
+    envelope.changes.as_ref().expect("the run was staged").run.clone()
+}
+
+#[test]
+fn ordinary_changes_are_applied_and_can_be_undone() {
+    let scene = scene(
+        ORDINARY,
+        PROGRAMS,
+        "set -e\nset -- *\necho new > a\nmkdir sub/d\necho x > sub/d/e\nrm b\n",
+    )
+    .file("repo/b", "old\n");
+    let (envelope, _) = run(&scene);
+    assert_eq!(envelope.outcome, RunOutcome::Success, "{}{:?}", envelope.output, envelope.error);
+    assert_eq!(
+        decisions(&scene, &envelope),
+        ["changed a: apply", "deleted b: apply", "added sub/d: apply", "added sub/d/e: apply"]
+    );
+    assert_eq!(state(&envelope), ChangesState::Applied);
+    assert_eq!((read(&scene, "a").as_deref(), there(&scene, "b")), (Some("new\n"), false));
+    let world = scene.world();
+    let kept = changes::list(&world.state).expect("listed");
+    assert_eq!(kept.len(), 1);
+    assert_eq!(
+        (kept[0].title.as_str(), kept[0].changes.state),
+        ("probe/attack", ChangesState::Applied)
+    );
+    let undone = changes::undo(&world.state, &id(&envelope)).expect("undone");
+    assert_eq!(undone.changes.state, ChangesState::Undone);
+    assert_eq!(read(&scene, "a").as_deref(), Some("text\n"));
+    assert_eq!(read(&scene, "b").as_deref(), Some("old\n"));
+    assert!(!there(&scene, "sub/d"));
+}
+
+#[test]
+fn ordinary_changes_are_applied_and_can_be_undone_for_an_ordinary_user() {
+    repeat_as_nobody("staged::ordinary_changes_are_applied_and_can_be_undone");
+}
+
+#[test]
+fn held_changes_wait_until_somebody_accepts_them() {
+    let scene = scene(ACCEPTED, PROGRAMS, "echo new > a\necho x > added\n");
+    let (envelope, _) = run(&scene);
+    assert_eq!((envelope.outcome, state(&envelope)), (RunOutcome::Success, ChangesState::Pending));
+    assert_eq!((read(&scene, "a").as_deref(), there(&scene, "added")), (Some("text\n"), false));
+    let (world, id) = (scene.world(), id(&envelope));
+    let mut patch = Vec::new();
+    changes::write_patch(&world.state, &id, &world.working_directory, &mut patch).expect("written");
+    assert_eq!(
+        String::from_utf8_lossy(&patch),
+        "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,1 +1,1 @@\n-text\n+new\ndiff --git a/added b/added\nnew file mode 100644\n--- /dev/null\n+++ b/added\n@@ -0,0 +1,1 @@\n+x\n"
+    );
+    let applied = changes::apply(&world.state, &id, &|_| false).expect("all of it is ordinary");
+    assert_eq!(applied.changes.state, ChangesState::Applied);
+    assert_eq!(read(&scene, "a").as_deref(), Some("new\n"));
+    assert!(matches!(
+        changes::apply(&world.state, &id, &|_| true),
+        Err(ChangesError::Apply(ApplyError::NotPending))
+    ));
+    // Somebody works on, so that undoing would lose that.
+    scene.write("repo/a", "theirs\n");
+    assert!(matches!(
+        changes::undo(&world.state, &id),
+        Err(ChangesError::Undo(UndoError::Changed(_)))
+    ));
+    assert_eq!(read(&scene, "a").as_deref(), Some("theirs\n"));
+}
+
+#[test]
+fn discarded_changes_leave_nothing() {
+    let scene = scene(ACCEPTED, PROGRAMS, "echo new > a\n");
+    let (envelope, _) = run(&scene);
+    let world = scene.world();
+    changes::discard(&world.state, &id(&envelope)).expect("discarded");
+    assert_eq!(read(&scene, "a").as_deref(), Some("text\n"));
+    assert_eq!(changes::list(&world.state).expect("listed"), []);
+    assert!(matches!(changes::get(&world.state, &id(&envelope)), Err(ChangesError::Unknown(_))));
+}
+
+#[test]
+fn files_that_other_programs_obey_wait_for_a_decision() {
+    // Names on no list too: what is hidden and unknown is asked about.
+    let script = "set -e
+echo x > ordinary
+mkdir -p .venv/lib/site-packages .vscode .tool-of-next-year sub/.git/hooks
+echo import os > .venv/lib/site-packages/x.pth
+echo {} > .vscode/tasks.json
+echo x > .tool-of-next-year/start
+echo x > rust-toolchain.toml
+echo x > .npmrc
+echo x > sub/.git/hooks/pre-commit
+ln -s /etc/passwd out
+";
+    let scene = scene(ORDINARY, PROGRAMS, script);
+    let (envelope, _) = run(&scene);
+    assert_eq!((envelope.outcome, envelope.exit_code), (RunOutcome::Refused, 125), "{envelope:?}");
+    assert_eq!(state(&envelope), ChangesState::Pending);
+    let found = decisions(&scene, &envelope);
+    assert_eq!(
+        found.iter().filter(|line| line.ends_with(": ask")).count(),
+        found.len() - 1,
+        "{found:#?}"
+    );
+    assert!(found.contains(&"added ordinary: apply".to_owned()));
+    for path in ["ordinary", ".venv", ".vscode", "rust-toolchain.toml", "sub/.git", "out"] {
+        assert!(!there(&scene, path), "all or nothing: {path}");
+    }
+    let (world, id) = (scene.world(), id(&envelope));
+    let accepts = |name: &'static str| move |path: &Path| path.ends_with(name);
+    match changes::apply(&world.state, &id, &accepts("rust-toolchain.toml")) {
+        Err(ChangesError::Undecided(left)) => assert_eq!(left.len(), found.len() - 2),
+        other => panic!("{other:?}"),
+    }
+    assert!(!there(&scene, "rust-toolchain.toml"));
+    changes::apply(&world.state, &id, &|_| true).expect("everything was accepted");
+    assert!(there(&scene, "rust-toolchain.toml") && there(&scene, "ordinary"));
+}
+
+#[test]
+fn links_in_a_repository_are_never_applied() {
+    // A reflog that is a link to a start file of the shell.
+    let script = "rm -f .git/logs/HEAD && ln -s ../../../home/.profile .git/logs/HEAD\n";
+    let scene = scene(ORDINARY, "sh,rm,ln,git", script);
+    let before = read(&scene, ".git/logs/HEAD").expect("git keeps a log");
+    let (envelope, _) = run(&scene);
+    assert_eq!(envelope.exit_code, 125, "{envelope:?}");
+    assert_eq!(
+        decisions(&scene, &envelope),
+        ["deleted .git/logs/HEAD: apply", "link .git/logs/HEAD: refuse"]
+    );
+    let (world, id) = (scene.world(), id(&envelope));
+    assert!(matches!(changes::apply(&world.state, &id, &|_| true), Err(ChangesError::Refused(_))));
+    assert_eq!(read(&scene, ".git/logs/HEAD"), Some(before));
+}
+
+#[test]
+fn tools_that_start_git_can_commit() {
+    let script = "set -e
+echo more >> a
+git -c user.name=x -c user.email=x@example.com commit --quiet --all --message=second
+";
+    let scene = scene(ORDINARY, "sh,git", script);
+    let (envelope, _) = run(&scene);
+    assert_eq!(envelope.outcome, RunOutcome::Success, "{}{:?}", envelope.output, envelope.error);
+    assert_eq!(state(&envelope), ChangesState::Applied);
+    let log = read(&scene, ".git/logs/HEAD").expect("git keeps a log");
+    assert_eq!(log.lines().count(), 2, "{log}");
+    changes::undo(&scene.world().state, &id(&envelope)).expect("undone");
+    let log = read(&scene, ".git/logs/HEAD").expect("git keeps a log");
+    assert_eq!((log.lines().count(), read(&scene, "a").as_deref()), (1, Some("text\n")));
+}
+
+#[test]
+fn a_run_that_fails_applies_nothing_unless_asked() {
+    let script = "echo new > a\nexit 3\n";
+    for (failed, expected) in
+        [(FailedRunChanges::Hold, "text\n"), (FailedRunChanges::Apply, "new\n")]
+    {
+        let scene = scene(StagedWrites { failed, ..ORDINARY }, PROGRAMS, script);
+        let (envelope, _) = run(&scene);
+        assert_eq!((envelope.outcome, envelope.exit_code), (RunOutcome::Failed, 3));
+        assert_eq!(read(&scene, "a").as_deref(), Some(expected));
+    }
+}
+
+#[test]
+fn what_others_changed_since_is_not_overwritten() {
+    let scene = scene(ACCEPTED, PROGRAMS, "echo new > a\necho x > b\n");
+    let (envelope, _) = run(&scene);
+    scene.write("repo/a", "theirs\n");
+    let world = scene.world();
+    match changes::apply(&world.state, &id(&envelope), &|_| true) {
+        Err(ChangesError::Apply(ApplyError::Conflicts(conflicts))) => {
+            assert_eq!(conflicts[0].path, Path::new("a"));
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!((read(&scene, "a").as_deref(), there(&scene, "b")), (Some("theirs\n"), false));
+}
+
+#[test]
+fn a_run_without_changes_keeps_nothing() {
+    let scene = scene(ORDINARY, PROGRAMS, "cat a 2>/dev/null || true\n");
+    let (envelope, _) = run(&scene);
+    assert_eq!((state(&envelope), decisions(&scene, &envelope)), (ChangesState::None, vec![]));
+    assert_eq!(changes::list(&scene.world().state).expect("listed"), []);
+}
+
+#[test]
+fn executables_are_mentioned() {
+    let script = "echo x > program\nchmod 755 program\n";
+    let scene = scene(ORDINARY, PROGRAMS, script);
+    let (envelope, events) = run(&scene);
+    assert_eq!(state(&envelope), ChangesState::Applied, "{envelope:?}");
+    assert!(warns(&events, "program`: it can be executed"), "{events:?}");
+    assert!(there(&scene, "program"));
+}
+
+#[test]
+fn what_can_not_be_held_back_is_refused() {
+    let mut scene = repository("permissions: [\"filesystem:write:./*.txt\"]\n", "touch a.txt");
+    scene.writes = Writes::Staged(ORDINARY);
+    let mut nobody = Scripted::new(ApprovalReply::Nobody);
+    match scene.run("attack", None, &mut nobody) {
+        Ok((envelope, _)) => {
+            assert_eq!(envelope.outcome, RunOutcome::Refused);
+            let error = envelope.error.expect("it says why");
+            assert!(error.contains("can't be held back"), "{error}");
+        }
+        Err(error) => assert!(matches!(error, RunError::Staging(_)), "{error}"),
+    }
+    assert!(!there(&scene, "a.txt"));
+}
+
+#[test]
+fn decisions_have_names() {
+    for decision in [
+        ChangeDecision::Apply,
+        ChangeDecision::Ask,
+        ChangeDecision::Refuse,
+        ChangeDecision::Conflict,
+    ] {
+        assert_eq!(ChangeDecision::of_name(decision.as_str()), Some(decision));
+    }
+}
