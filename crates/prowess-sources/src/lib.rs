@@ -1,4 +1,4 @@
-//! Sources of skills: this machine, git repositories, domains, registries.
+//! Sources of skills: this machine, git repositories, domains, registries, MCP servers.
 //!
 //! [`Sources`] is the entry point. It implements the store's [`Source`] for every kind of reference, and its
 //! [`Catalogue`] for registries. Nothing that was fetched is ever executed, everything has a limit, and every digest
@@ -7,6 +7,7 @@
 mod address;
 mod archives;
 mod git;
+mod mcp;
 mod registry;
 mod web;
 mod well_known;
@@ -28,12 +29,14 @@ use prowess_store::source::{
 use self::address::Addresses;
 use self::archives::Archives;
 use self::git::Git;
+use self::mcp::ServerSkills;
 use self::registry::RegistryClient;
 use self::web::Web;
 use self::well_known::WellKnown;
 use prowess_settings::variable;
 
 pub use self::git::Bounds as GitBounds;
+pub use self::mcp::{ServerTalk, SkillServers};
 pub use self::registry::{
     REGISTRY_VARIABLE, Registries, Registry, RegistryKind, SearchHit, TOKEN_VARIABLE,
 };
@@ -63,6 +66,8 @@ pub struct SourceOptions {
     pub pause: Pause,
     /// The current time, for the expiry of registry indexes.
     pub now: SystemTime,
+    /// Talks to configured MCP servers; without it, they are no source.
+    pub servers: Option<Arc<dyn SkillServers>>,
 }
 
 /// Whether git may prompt on the terminal.
@@ -119,6 +124,7 @@ pub struct Sources {
     addresses: Addresses,
     well_known: WellKnown,
     registries: RegistryClient,
+    servers: ServerSkills,
 }
 
 impl Sources {
@@ -150,6 +156,12 @@ impl Sources {
                 archives.clone(),
             ),
             addresses: Addresses::new(Arc::clone(&web), options.limits, archives.clone()),
+            servers: ServerSkills::new(
+                options.servers,
+                options.limits,
+                archives.clone(),
+                options.offline,
+            ),
             well_known: WellKnown::new(web, options.limits, archives),
         }
     }
@@ -202,6 +214,7 @@ impl Source for Sources {
             Reference::Address(address) => self.addresses.offers(address),
             Reference::Domain(domain) => self.well_known.offers(domain),
             Reference::Named(named) => self.registries.offers(named),
+            Reference::Server(server) => self.servers.offers(server),
         }
     }
 
@@ -218,6 +231,7 @@ impl Source for Sources {
             Pinned::WellKnown { url, digest, .. } => {
                 self.well_known.fetch(name, url, digest.as_deref())
             }
+            Pinned::Mcp { server, uri, digest } => self.servers.fetch(server, uri, digest),
             Pinned::Registry { registry, namespace, version, sha256 } => {
                 self.registries.fetch(name, registry, namespace.as_ref(), version, sha256)
             }

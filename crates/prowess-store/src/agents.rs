@@ -1,6 +1,6 @@
 //! The agents that read skills: their folders, and what is known about how each chooses a copy.
 //!
-//! The folders are data, see `agents/table.tsv`; so are the rules, see [`Rules`], with their sources. Nothing is
+//! The folders are data, see `agents/table.tsv`; so are the rules, see [`AgentRules`], with their sources. Nothing is
 //! claimed without a source.
 
 mod rules;
@@ -9,7 +9,9 @@ use std::sync::LazyLock;
 
 use crate::places::{Location, Places, Scope};
 
-pub use rules::{Budget, Collision, Folder, Names, RULES, Room, Rules};
+pub use rules::{
+    AgentRules, BudgetLimit, CatalogueBudget, Collision, NamingRule, RULES, SearchFolder,
+};
 
 /// A program that reads skills from folders.
 #[derive(Debug)]
@@ -124,7 +126,7 @@ impl Agent {
     }
 
     /// The known rules of how it chooses a copy.
-    pub fn rules(&self) -> Option<&'static Rules> {
+    pub fn rules(&self) -> Option<&'static AgentRules> {
         RULES.iter().copied().find(|rules| rules.agent == self.id)
     }
 }

@@ -1,7 +1,7 @@
-//! What the user has agreed to about skills in lock files that somebody else may have written.
+//! The user's consent to install the skills of lock files that someone else may have written.
 //!
-//! A project that is cloned brings a lock file along, and its author's yes is not the user's. So every demand of such a
-//! skill, bound to its exact bytes, must have been agreed to on this machine; then nobody is asked again.
+//! A cloned project contains a lock file, but its author's consent is not the user's. So the user must consent to
+//! everything that such a skill requires confirmation for, bound to its exact bytes, once on this machine.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -14,38 +14,39 @@ use prowess_package::digest::Sha256Digest;
 use prowess_package::name::SkillName;
 use serde_json::{Value, json};
 
-use crate::review::{Question, Review};
+use crate::review::{InstallQuestion, Review};
 
-/// The name of the file in the user's own data folder.
+/// The name of the file in the user's data folder.
 pub const FILE_NAME: &str = "agreed.json";
-/// The version that is read and written.
+/// The supported version of the format.
 const VERSION: u64 = 1;
-/// The oldest ones are forgotten, and asked about again.
+/// The maximum number of entries. The oldest ones are dropped, and the user is asked again.
 const MOST: usize = 20_000;
-/// A list with more bytes than this is none.
+/// The maximum size of the file in bytes.
 const MOST_BYTES: u64 = 4 << 20;
 
-/// The user's agreements.
+/// The user's recorded consent.
 #[derive(Debug)]
 pub struct Agreements {
     path: PathBuf,
     read: OnceLock<BTreeSet<String>>,
 }
 
-/// One thing to agree to about one skill with exactly these files, as a digest.
+/// The digest of one thing to consent to, for one skill with exact content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ConsentItem(String);
 
 impl ConsentItem {
-    /// Everything that somebody has to agree to who sees a skill for the first time. One by one, so that a skill that
-    /// demands less than it did, because its signer is trusted by now, asks nothing.
+    /// Everything that a user who has never seen the skill must consent to. The items are separate, so that a skill
+    /// that requires less than before, for example because its signer is trusted by now, needs no new consent. An
+    /// item is the digest of a message, so the user is asked again if the message is worded differently.
     pub(crate) fn of(name: &SkillName, integrity: &str, first_look: &Review) -> Vec<Self> {
         let refusals = first_look.refusals.iter().map(ToString::to_string);
         let mut capabilities = BTreeSet::new();
         let mut questions = Vec::new();
         for question in &first_look.questions {
             match question {
-                Question::Capability(capability) => {
+                InstallQuestion::Capability(capability) => {
                     capabilities.insert(capability.to_string());
                 }
                 other => questions.push(other.to_string()),
@@ -53,13 +54,13 @@ impl ConsentItem {
         }
         let demands = refusals.chain(questions).map(|text| Self::digest(name, integrity, &text));
         let demands = std::iter::once(Self::to_be_there(name, integrity)).chain(demands);
-        // A skill may have hundreds, which depend on its files and on nothing else.
+        // There may be hundreds, but they only depend on the files, so one item covers all of them.
         let capabilities = (!capabilities.is_empty())
             .then(|| Self::to_have_capabilities(name, integrity, &capabilities));
         demands.chain(capabilities).collect()
     }
 
-    /// That a skill with these files can make an agent do all of this.
+    /// The item for all capabilities of a skill with these files.
     pub(crate) fn to_have_capabilities(
         name: &SkillName,
         integrity: &str,
@@ -73,7 +74,7 @@ impl ConsentItem {
         Self::digest(name, integrity, &text)
     }
 
-    /// That a skill with these files is installed at all.
+    /// The item for installing a skill with these files at all.
     pub(crate) fn to_be_there(name: &SkillName, integrity: &str) -> Self {
         Self::digest(name, integrity, "to be there")
     }
@@ -85,25 +86,25 @@ impl ConsentItem {
 }
 
 impl Agreements {
-    /// The agreements in a user's data folder.
+    /// The recorded consent in a user's data folder.
     pub fn in_folder(data: &Path) -> Self {
         Self { path: data.join(FILE_NAME), read: OnceLock::new() }
     }
 
-    /// Whether the user has agreed that a skill with these files is installed.
+    /// Whether the user has consented to install a skill with these files.
     pub fn cover_skill(&self, name: &SkillName, integrity: &str) -> bool {
         self.cover(&[ConsentItem::to_be_there(name, integrity)])
     }
 
-    /// Whether all of it was agreed to.
+    /// Whether the user has consented to all of the items.
     pub(crate) fn cover(&self, demands: &[ConsentItem]) -> bool {
-        // A list that can't be read costs a question and nothing else.
+        // If the file can't be read, the user is asked again; nothing else is affected.
         let agreed = || self.load().unwrap_or_default().into_iter().collect();
         let agreed = self.read.get_or_init(agreed);
         demands.iter().all(|demand| agreed.contains(&demand.0))
     }
 
-    /// Remembers what was agreed to.
+    /// Records consent.
     pub(crate) fn add(&self, demands: &[ConsentItem]) -> io::Result<()> {
         if self.cover(demands) {
             return Ok(());
@@ -118,7 +119,7 @@ impl Agreements {
     }
 
     fn load(&self) -> Option<Vec<String>> {
-        // Whoever writes this file answers for the user.
+        // The file answers for the user, so it must be the user's own.
         let text = private::read_own_text(&self.path, MOST_BYTES).ok()??;
         let value: Value = serde_json::from_str(&text).ok()?;
         if value["version"] != VERSION {
@@ -134,7 +135,7 @@ mod tests {
     use super::*;
 
     fn demands(integrity: &str, wants: &[&str]) -> Vec<ConsentItem> {
-        let dangerous = |text: &&str| Question::Dangerous((*text).to_owned());
+        let dangerous = |text: &&str| InstallQuestion::Dangerous((*text).to_owned());
         let questions = wants.iter().map(dangerous).collect();
         let name = "greet".parse().expect("a name");
         ConsentItem::of(&name, integrity, &Review { refusals: Vec::new(), questions })
@@ -147,7 +148,7 @@ mod tests {
         assert!(agreed.cover(&[]));
         assert!(!agreed.cover(&demands("sha256-a", &["shell"])));
         agreed.add(&demands("sha256-a", &["shell", "desktop"])).expect("it is written");
-        // Another process, another day.
+        // A later process.
         let later = Agreements::in_folder(folder.path());
         assert!(later.cover(&demands("sha256-a", &["shell", "desktop"])));
         assert!(later.cover(&demands("sha256-a", &["desktop"])), "less is covered");

@@ -1,4 +1,4 @@
-//! What a skill can make an agent do, for the files of a package.
+//! The capabilities of a package: what its files can make an agent do.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use prowess_package::tree::Tree;
 
 pub use prowess_capabilities::{Capability, CapabilityKind};
 
-/// The most lines that a lock entry keeps from earlier versions.
+/// The maximum number of lines that a lock file entry keeps from earlier versions.
 const MOST_REMEMBERED: usize = 10_000;
 
 /// The capabilities of a skill, by kind.
@@ -19,12 +19,12 @@ pub fn capabilities_of(tree: &Tree) -> Vec<Capability> {
     }))
 }
 
-/// The canonical lines of capabilities, as lock files have them.
+/// The canonical lines of capabilities, as in lock files.
 pub(crate) fn lines(capabilities: &[Capability]) -> BTreeSet<String> {
     capabilities.iter().map(ToString::to_string).collect()
 }
 
-/// What a lock entry remembers after an update: what was accepted before, and what is accepted now.
+/// The lines that a lock file entry keeps after an update: those approved earlier, and those approved now.
 pub(crate) fn remembered(
     before: &BTreeSet<String>,
     capabilities: &[Capability],

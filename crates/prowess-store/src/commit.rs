@@ -27,7 +27,7 @@ const MOST_SINGLE_SYNCS: usize = 64;
 
 /// The changes to apply atomically.
 #[derive(Debug)]
-pub struct Changes {
+pub struct StoreChanges {
     /// Skills to install or replace.
     pub install: Vec<StagedSkill>,
     /// Skills to remove. Missing ones are ignored.
@@ -47,7 +47,7 @@ pub enum CommitError {
     },
     /// The change is partly applied. The next command that changes the store completes it first.
     #[error(
-        "the change of the store was interrupted: {source}; it is finished by the next command that changes the store{}",
+        "the change of the store was interrupted: {source}; the next command that changes the store completes it{}",
         advice(.source)
     )]
     Interrupted {
@@ -55,20 +55,20 @@ pub enum CommitError {
         source: io::Error,
     },
     /// A skill is listed twice.
-    #[error("`{0}` is to be changed twice at once")]
+    #[error("`{0}` is listed twice in one change")]
     Twice(SkillName),
 }
 
 impl StoreGuard<'_> {
     /// Applies a change.
-    pub fn commit(&self, stage: Stage<'_>, changes: &Changes) -> Result<(), CommitError> {
-        self.store.tell(ChangePhase::Started);
+    pub fn commit(&self, stage: Stage<'_>, changes: &StoreChanges) -> Result<(), CommitError> {
+        self.store.report_phase(ChangePhase::Started);
         let result = self.change(stage, changes);
-        self.store.tell(ChangePhase::Finished);
+        self.store.report_phase(ChangePhase::Finished);
         result
     }
 
-    fn change(&self, mut stage: Stage<'_>, changes: &Changes) -> Result<(), CommitError> {
+    fn change(&self, mut stage: Stage<'_>, changes: &StoreChanges) -> Result<(), CommitError> {
         let mut names = BTreeSet::new();
         for name in changes.install.iter().map(|skill| &skill.name).chain(&changes.remove) {
             if !names.insert(name) {
@@ -103,7 +103,7 @@ impl StoreGuard<'_> {
 }
 
 /// The steps of a change. The lock file comes last: it can't be rolled back.
-fn steps(changes: &Changes) -> Vec<JournalStep> {
+fn steps(changes: &StoreChanges) -> Vec<JournalStep> {
     let install = changes.install.iter().map(|skill| JournalStep::Install {
         name: skill.name.clone(),
         slot: skill.slot.clone(),
@@ -118,7 +118,7 @@ fn steps(changes: &Changes) -> Vec<JournalStep> {
 fn prepare(
     store: &Folders,
     stage: &Folder,
-    changes: &Changes,
+    changes: &StoreChanges,
     steps: &[JournalStep],
 ) -> io::Result<()> {
     let files: usize = changes.install.iter().map(|skill| skill.hashes.len()).sum();

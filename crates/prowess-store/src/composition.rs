@@ -176,8 +176,8 @@ fn problem(member: &Member<'_>) -> Option<Diagnostic> {
             let why = present.as_ref().and_then(|it| it.broken.clone()).unwrap_or_default();
             (
                 "skill-not-installed",
-                format!("`{name}` is installed and broken: {why}"),
-                format!("`prowess check {place}` says what is wrong with it"),
+                format!("`{name}` is installed but broken: {why}"),
+                format!("`prowess check {place}` shows what is wrong"),
             )
         }
         Fit::OtherVersion => (
@@ -187,8 +187,8 @@ fn problem(member: &Member<'_>) -> Option<Diagnostic> {
         ),
         Fit::Unversioned => (
             "skill-version-mismatch",
-            format!("`{name}` is installed without a version, and `{range}` is asked for"),
-            format!("write a `version:` into its front matter (`{place}`), or leave the range out"),
+            format!("`{name}` is installed without a version, but `{range}` is required"),
+            format!("write a `version:` into its front matter (`{place}`), or omit the range"),
         ),
     };
     Some(found(rule, dependency, message).help(help))

@@ -1,8 +1,8 @@
-//! Merge conflicts in a lock file: finding them, taking the text apart into its two sides, and putting one lock together.
+//! Merge conflicts in a lock file: finds them, splits the text into its two sides, and merges the entries.
 //!
-//! Version control merges lines and knows nothing of entries. Lines that only one side has changed are in both sides of the
-//! text, so an entry may be a mixture that neither side has written. Its digest shows that: it does not fit the hashes of
-//! its files. Such an entry can't be chosen.
+//! Version control merges lines, not entries. Lines that only one side has changed are in both sides of the text, so
+//! an entry may be a mixture that neither side has written. Such an entry is recognized by its digest, which doesn't
+//! match the hashes of its files, and can't be selected.
 
 use std::collections::BTreeSet;
 
@@ -15,46 +15,46 @@ use crate::store::Store;
 
 /// One side of a conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// What was checked out when the merge began.
+pub enum MergeSide {
+    /// The side that was checked out when the merge began.
     Ours,
-    /// What is merged into it.
+    /// The side that is merged into it.
     Theirs,
 }
 
-/// A lock file with a merge conflict, as its two sides.
+/// A lock file with a merge conflict, split into its two sides.
 #[derive(Debug)]
 pub struct LockConflict {
     /// The line of the first marker, counted from 1.
     pub line: usize,
-    /// What the marker calls our side, such as `HEAD`.
+    /// The label of our side in the marker, such as `HEAD`.
     pub our_label: String,
-    /// What the marker calls the other side, such as the name of a branch.
+    /// The label of the other side in the marker, such as the name of a branch.
     pub their_label: String,
-    /// What both sides are about.
+    /// The skills of both sides.
     pub skills: Vec<ConflictedSkill>,
     ours: LockFile,
     theirs: LockFile,
     bytes: Vec<u8>,
 }
 
-/// A skill of a lock file with a conflict.
+/// A skill in a lock file with a merge conflict.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConflictedSkill {
     /// The skill.
     pub name: SkillName,
-    /// How the sides differ.
+    /// The difference between the sides.
     pub state: SkillConflict,
 }
 
-/// How the two sides of a lock file differ about a skill.
+/// The difference between the two sides of a lock file for one skill.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SkillConflict {
-    /// Both lock the same bytes from the same source.
+    /// Both sides lock the same bytes from the same source.
     Same,
-    /// Only one side has it.
-    Only(Side),
-    /// Both have it, and somebody has to choose.
+    /// Only one side contains the skill.
+    Only(MergeSide),
+    /// Both sides contain it with different entries; the user has to choose one.
     Differs {
         /// Our entry; `None` if the merge has mixed it with the other one.
         ours: Option<Box<LockEntry>>,
@@ -63,20 +63,21 @@ pub enum SkillConflict {
     },
 }
 
-/// The line of the first conflict marker of a text, counted from 1. No line of a lock file begins with one.
+/// The line of the first conflict marker in a text, counted from 1. No line of a lock file begins with a marker.
 pub(crate) fn conflict_line(text: &str) -> Option<usize> {
     let is_marker =
         |line: &str| marker(line, "<<<<<<<").is_some() || marker(line, ">>>>>>>").is_some();
     text.lines().position(is_marker).map(|at| at + 1)
 }
 
-/// The label behind a marker, if a line is one.
+/// The label of a marker, if the line is one.
 fn marker<'l>(line: &'l str, sign: &str) -> Option<&'l str> {
     let label = line.strip_prefix(sign)?;
     (label.is_empty() || label.starts_with(' ')).then(|| label.trim())
 }
 
-/// The two sides of a text, with the labels of the first conflict. The common ancestor that some styles show is left out.
+/// The two sides of a text, with the labels of the first conflict. The common ancestor, which some conflict styles
+/// include, is dropped.
 fn sides(text: &str) -> Option<(String, String, String, String)> {
     enum At {
         Both,
@@ -131,7 +132,7 @@ fn sides(text: &str) -> Option<(String, String, String, String)> {
     Some((ours, theirs, our_label?.to_owned(), their_label?.to_owned()))
 }
 
-/// Whether an entry is as one program has written it: its digest is that of its files.
+/// Whether an entry was written as a whole by one program: its digest matches its file hashes.
 fn is_whole(entry: &LockEntry) -> bool {
     entry.files.is_empty() || content_digest(&entry.files).integrity() == entry.integrity
 }
@@ -145,7 +146,7 @@ fn is_same(ours: &LockEntry, theirs: &LockEntry) -> bool {
 }
 
 impl Store {
-    /// The merge conflict in the lock file; nothing if there is none.
+    /// The merge conflict in the lock file; `None` if there is none.
     pub fn lock_conflict(&self) -> Result<Option<LockConflict>, InstallError> {
         let Some(bytes) = self.lock_file(MOST_BYTES)? else { return Ok(None) };
         let Ok(text) = std::str::from_utf8(&bytes) else { return Ok(None) };
@@ -179,8 +180,8 @@ impl Store {
                     (Some(one), Some(other)) => {
                         SkillConflict::Differs { ours: whole(one), theirs: whole(other) }
                     }
-                    (Some(_), None) => SkillConflict::Only(Side::Ours),
-                    (None, _) => SkillConflict::Only(Side::Theirs),
+                    (Some(_), None) => SkillConflict::Only(MergeSide::Ours),
+                    (None, _) => SkillConflict::Only(MergeSide::Theirs),
                 };
                 ConflictedSkill { name: name.clone(), state }
             })
@@ -188,12 +189,12 @@ impl Store {
         Ok(Some(LockConflict { line, our_label, their_label, skills, ours, theirs, bytes }))
     }
 
-    /// Replaces the lock file with a conflict by one that has the skills of both sides, and the chosen one where they differ.
-    /// The file as it was stays beside it. A skill without a choice stays as our side has it.
+    /// Resolves the merge conflict in the lock file. The result has the skills of both sides, and the chosen entry
+    /// where they differ; without a choice, that of our side. The file with the conflict is kept next to it.
     pub fn resolve_lock(
         &self,
         conflict: &LockConflict,
-        choose: impl Fn(&SkillName) -> Side,
+        choose: impl Fn(&SkillName) -> MergeSide,
     ) -> Result<(), InstallError> {
         let lock = conflict.merged(choose);
         let stage = self.stage()?;
@@ -207,40 +208,41 @@ impl Store {
             .replace_file(CONFLICT_FILE, CONFLICT_FILE_NEW, 0o644, &conflict.bytes)
             .map_err(|source| self.access("write", CONFLICT_FILE, source))?;
         let lock_file = Some(self.lock_text(&lock).into_bytes());
-        let changes = crate::commit::Changes { install: Vec::new(), remove: Vec::new(), lock_file };
+        let changes =
+            crate::commit::StoreChanges { install: Vec::new(), remove: Vec::new(), lock_file };
         store
             .commit(stage, &changes)
             .map_err(|source| InstallError::Commit { store: self.path().to_owned(), source })
     }
 }
 
-/// Beside the lock file: the text with the conflict, as it was before it was resolved.
+/// The copy of the lock file as it was before its conflict was resolved, next to the lock file.
 pub const CONFLICT_FILE: &str = "skill-lock.json.conflict";
 const CONFLICT_FILE_NEW: &str = "skill-lock.json.conflict.new";
 
 impl LockConflict {
-    fn merged(&self, choose: impl Fn(&SkillName) -> Side) -> LockFile {
+    fn merged(&self, choose: impl Fn(&SkillName) -> MergeSide) -> LockFile {
         let mut lock = self.ours.clone();
         lock.keep_unknown_of(&self.theirs);
         for skill in &self.skills {
             let (ours, theirs) =
                 (self.ours.skills.get(&skill.name), self.theirs.skills.get(&skill.name));
             let side = match &skill.state {
-                SkillConflict::Same => Side::Ours,
+                SkillConflict::Same => MergeSide::Ours,
                 SkillConflict::Only(side) => *side,
                 SkillConflict::Differs { .. } => choose(&skill.name),
             };
             let chosen = match side {
-                Side::Ours => ours.or(theirs),
-                Side::Theirs => theirs.or(ours),
+                MergeSide::Ours => ours.or(theirs),
+                MergeSide::Theirs => theirs.or(ours),
             };
             let Some(mut entry) = chosen.cloned() else { continue };
-            // Whoever asked for it by name has asked, on either side.
+            // A skill that was requested by name on either side stays requested.
             entry.explicit =
                 ours.is_some_and(|it| it.explicit) || theirs.is_some_and(|it| it.explicit);
             lock.skills.insert(skill.name.clone(), entry);
         }
-        // Who needs what follows from the entries that were chosen.
+        // The dependents follow from the selected entries.
         let needs: Vec<(SkillName, SkillName)> = lock
             .skills
             .iter()
@@ -259,8 +261,12 @@ impl LockConflict {
         lock
     }
 
-    /// Skills whose dependency would be locked in another version than they were resolved with, as `(skill, dependency)`.
-    pub fn mismatches(&self, choose: impl Fn(&SkillName) -> Side) -> Vec<(SkillName, SkillName)> {
+    /// Skills whose dependency would be locked in another version than the one they were resolved with, as `(skill,
+    /// dependency)`.
+    pub fn mismatches(
+        &self,
+        choose: impl Fn(&SkillName) -> MergeSide,
+    ) -> Vec<(SkillName, SkillName)> {
         let lock = self.merged(choose);
         let mut found = Vec::new();
         for (name, entry) in &lock.skills {
@@ -293,7 +299,7 @@ mod tests {
             Some(2),
             Some(("a\nb\nd\n", "a\nc\nd\n")),
         );
-        // The style that also shows the common ancestor.
+        // The conflict style that includes the common ancestor.
         check(
             "<<<<<<< HEAD\nb\n||||||| 1f2e\no\n=======\nc\n>>>>>>> x\n",
             Some(1),
@@ -302,7 +308,7 @@ mod tests {
         check("a\nb\n", None, None);
         check("<<<<<<< HEAD\nb\n", Some(1), None);
         check("a\n>>>>>>> x\n", Some(2), None);
-        // Text in a JSON string is indented and never begins a line.
+        // Text in a JSON string is indented, so it never starts a line.
         check("  \"<<<<<<< HEAD\"\n", None, None);
     }
 }

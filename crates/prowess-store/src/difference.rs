@@ -1,4 +1,4 @@
-//! How two versions of a skill differ: in files, and in their text.
+//! The difference between two versions of a skill: changed files, and a unified diff of the texts.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -8,9 +8,9 @@ use prowess_package::digest::FileHashes;
 use prowess_package::tree::{Tree, TreeFile};
 use similar::TextDiff;
 
-/// How long a comparison of two texts may take. After it the rest is shown as removed and added.
+/// The time limit for comparing two texts. After it, the remaining lines are shown as removed and added.
 const MOST_TIME: Duration = Duration::from_millis(500);
-/// The longest difference of all texts in bytes.
+/// The maximum size of the diff in bytes.
 const MOST_BYTES: usize = 4 << 20;
 
 /// The files that differ between two versions.
@@ -20,7 +20,7 @@ pub struct FileChanges {
     pub added: Vec<String>,
     /// Files that only the old version has.
     pub removed: Vec<String>,
-    /// Files of both with other content.
+    /// Files in both versions with different content.
     pub changed: Vec<String>,
 }
 
@@ -41,12 +41,12 @@ impl FileChanges {
         changes
     }
 
-    /// The files whose content the old version does not have.
+    /// The files whose content is new.
     pub(crate) fn changed_or_added(&self) -> impl Iterator<Item = String> {
         self.changed.iter().chain(&self.added).cloned()
     }
 
-    /// Whether all files that differ, of which there are some, are texts to read, or signatures of them.
+    /// Whether only documents or signatures of them differ, and at least one does.
     pub(crate) fn are_documents(&self) -> bool {
         let is_document = |path: &String| {
             let name = path.to_ascii_lowercase();
@@ -74,8 +74,8 @@ impl FileChanges {
     }
 }
 
-/// The unified difference of all texts that differ. Files that are no text are named. Without an old version everything is
-/// new.
+/// The unified diff of all changed texts; binary files are only named. Without an old version, every line is an
+/// addition.
 pub fn text_difference(before: Option<&Tree>, after: &Tree) -> String {
     let paths = |tree: &Tree| -> BTreeSet<String> {
         tree.files().map(|(path, _)| path.as_str().to_owned()).collect()
@@ -90,7 +90,7 @@ pub fn text_difference(before: Option<&Tree>, after: &Tree) -> String {
             continue;
         }
         if page.len() > MOST_BYTES {
-            page.push_str("more files differ, which are not shown\n");
+            page.push_str("more files differ; they are not shown\n");
             break;
         }
         page.push_str(&file_difference(&path, old, new));
@@ -116,7 +116,7 @@ fn file_difference(path: &str, old: Option<&TreeFile>, new: Option<&TreeFile>) -
     page
 }
 
-/// The text of a file; a missing file has none, which is empty.
+/// The text of a file; empty if there is no file, `None` if it is binary.
 fn text(file: Option<&TreeFile>) -> Option<&str> {
     match file {
         None => Some(""),

@@ -18,8 +18,8 @@ use crate::metadata::NAME_RULE;
 use crate::places::Places;
 
 pub use cache::{FILE_NAME as CACHE_FILE_NAME, program_stamp};
-pub use roots::{Root, RootKind, roots};
-pub use summary::{Problem, Summary};
+pub use roots::{RootKind, SkillRoot, roots};
+pub use summary::{SkillFileError, SkillSummary};
 
 pub(crate) use scan::{Scanner, read_bounded};
 
@@ -50,7 +50,7 @@ pub enum ScanCache<'o> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listing {
     /// The folders that were searched, in order of precedence. Missing ones are omitted.
-    pub roots: Vec<Root>,
+    pub roots: Vec<SkillRoot>,
     /// The skills, in the order of their roots and paths.
     pub skills: Vec<FoundSkill>,
     /// Paths that could not be searched, and why.
@@ -71,7 +71,7 @@ pub struct FoundSkill {
     /// The index of the root that contains it.
     pub root: usize,
     /// The summary of its main file.
-    pub summary: Summary,
+    pub summary: SkillSummary,
     /// The index of the skill that takes precedence, if any.
     pub shadowed_by: Option<usize>,
     /// Other paths to the same folder: links to it, and roots that are the same folder.

@@ -96,8 +96,8 @@ impl Drift {
 impl fmt::Display for Drift {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Missing => formatter.write_str("it is in the lock file and not on disk"),
-            Self::NotLocked => formatter.write_str("it is on disk and not in the lock file"),
+            Self::Missing => formatter.write_str("it is in the lock file but not on disk"),
+            Self::NotLocked => formatter.write_str("it is on disk but not in the lock file"),
             Self::Content { changed, added, removed } => {
                 let mut parts = Vec::new();
                 for (what, paths) in [("changed", changed), ("added", added), ("removed", removed)]
@@ -111,19 +111,19 @@ impl fmt::Display for Drift {
                 // All files are unchanged: the lock file is inconsistent, or lists no files.
                 if parts.is_empty() {
                     return formatter.write_str(
-                        "its files do not have the digest that the lock file names as `integrity`",
+                        "its files don't match the `integrity` digest in the lock file",
                     );
                 }
-                write!(formatter, "its files are not what was installed ({})", parts.join("; "))
+                write!(formatter, "its files differ from the installed ones ({})", parts.join("; "))
             }
             Self::Unreadable(why) => write!(formatter, "its files can't be read: {why}"),
             Self::Version { locked, found } => {
-                write!(formatter, "it was installed as {locked} and calls itself {found}")
+                write!(formatter, "version {locked} was installed, but it declares {found}")
             }
             Self::Tier { locked, found } => {
                 write!(
                     formatter,
-                    "it was installed as {locked} and is {found} by what its signatures prove now"
+                    "it was installed as {locked}, but its signatures now prove {found}"
                 )
             }
             Self::Signature(why) => formatter.write_str(why),

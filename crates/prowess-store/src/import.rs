@@ -52,7 +52,7 @@ impl LockKind {
 
 /// The content of a lock file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Imported {
+pub struct ImportedLock {
     /// The kind of file.
     pub kind: LockKind,
     /// The skills, in the order of the file.
@@ -163,7 +163,7 @@ pub enum ImportError {
     },
     /// The kind of file is unknown.
     #[error(
-        "`{}` is no lock file that we know: expected `skills-lock.json`, `.skill-lock.json`, `.clawhub/lock.json`, \
+        "`{}` is not a supported lock file: expected `skills-lock.json`, `.skill-lock.json`, `.clawhub/lock.json`, \
          `origin.json` or `skill-lock.json`", .path.display()
     )]
     Unknown {
@@ -191,7 +191,7 @@ pub struct ImportProblem {
 }
 
 /// Reads a lock file of another tool.
-pub fn read(path: &Path) -> Result<Imported, ImportError> {
+pub fn read(path: &Path) -> Result<ImportedLock, ImportError> {
     let text = read_text(path)?;
     let wrong = |problem| ImportError::Wrong { path: path.to_owned(), problem };
     let value = json(&text).map_err(wrong)?;
@@ -205,7 +205,7 @@ pub fn read(path: &Path) -> Result<Imported, ImportError> {
 }
 
 /// Parses the text of a lock file.
-pub fn parse(kind: LockKind, text: &str) -> Result<Imported, ImportProblem> {
+pub fn parse(kind: LockKind, text: &str) -> Result<ImportedLock, ImportProblem> {
     parse_value(kind, json(text)?)
 }
 
@@ -235,11 +235,11 @@ fn json(text: &str) -> Result<Value, ImportProblem> {
     serde_json::from_str(text).map_err(|error| ImportProblem {
         // The column is 0 on an empty line.
         place: format!("line {}, column {}", error.line(), error.column().max(1)),
-        why: "this is not JSON".to_owned(),
+        why: "invalid JSON".to_owned(),
     })
 }
 
-fn parse_value(kind: LockKind, value: Value) -> Result<Imported, ImportProblem> {
+fn parse_value(kind: LockKind, value: Value) -> Result<ImportedLock, ImportProblem> {
     let fields = Fields::root(value)?;
     match kind {
         LockKind::SkillsProject => skills_cli::project(fields),

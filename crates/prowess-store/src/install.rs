@@ -1,11 +1,11 @@
-//! Installing: what would change is found out first, looked at, and then done at once or not at all.
+//! Installing skills: the changes are planned and reviewed first, then applied completely or not at all.
 //!
 //! ```text
 //! references ──► offers ──► files ──► description, signatures ──► resolution ──► review ──► Plan ──► apply
 //! ```
 //!
-//! A [`InstallPlan`] has written nothing. It holds every file that it would write, so that between looking and doing nothing is
-//! fetched again.
+//! An [`InstallPlan`] has written nothing. It holds every file that it would write, so nothing is fetched again
+//! between the review and the installation.
 
 mod apply;
 mod by_name;
@@ -32,64 +32,65 @@ use crate::difference::{FileChanges, text_difference};
 use crate::lock::{LockEntry, LockError, LockFile, MOST_BYTES};
 use crate::metadata::{MetadataError, SkillMetadata, read_metadata};
 use crate::reference::Reference;
-use crate::review::{Candidate, InstallPermissions, LowerClaim, Question, Review, review};
+use crate::review::{Candidate, InstallPermissions, InstallQuestion, LowerClaim, Review, review};
 use crate::source::{self, Catalogue, Offer, Pinned, Source, SourceError};
 use crate::store::{Store, StoreError};
+use crate::suspicion::Suspicions;
 
 pub use apply::AppliedChanges;
 pub use by_name::InstalledSkill;
 use choose::{Kind, OnFailure, PlanGoal};
 pub use restore::{RestorePlan, RestoreReport};
 
-/// Everything that installing needs.
+/// The inputs of an installation.
 pub struct Installer<'a> {
-    /// Where skills are installed.
+    /// The store to install into.
     pub store: &'a Store,
-    /// Where files come from.
+    /// The source of the skills' files.
     pub source: &'a dyn Source,
-    /// What registries have; `None` where none is configured.
+    /// The releases of registries; `None` if no registry is configured.
     pub catalogue: Option<&'a dyn Catalogue>,
-    /// Whose signatures count.
+    /// The trusted keys.
     pub trust: &'a TrustStore,
-    /// Now.
+    /// The current time.
     pub now: Timestamp,
-    /// What the user has allowed beforehand.
+    /// What the user has allowed in advance.
     pub permissions: InstallPermissions,
-    /// Releases must be this old, in seconds.
+    /// The minimum age of releases in seconds.
     pub min_age: Option<u64>,
 }
 
-/// What somebody wants installed.
+/// A request to install a skill, or several skills of one source.
 #[derive(Debug, Clone)]
 pub struct SkillRequirement {
-    /// Where it is.
+    /// The location of the skill.
     pub reference: Reference,
-    /// Which ones, where there are several; all of them when empty.
+    /// The names of the requested skills, if the source contains several; empty for all of them.
     pub only: BTreeSet<String>,
-    /// The name that the user gives it, for a skill whose own can't be installed.
+    /// The name given by the user to a skill whose own name can't be installed.
     pub chosen: Option<SkillName>,
-    /// Who wants it, in words. A conflict names them.
+    /// The origin of the request in words, for the message about a version conflict.
     pub origin: String,
 }
 
-/// What would change.
+/// A plan of changes.
 #[derive(Debug)]
 pub struct InstallPlan {
-    /// The skills, each behind all that it needs (GAIA §10.3).
+    /// The skills to install, each after its dependencies (GAIA §10.3).
     pub steps: Vec<InstallStep>,
-    /// Skills that are there already, as they should be.
+    /// Skills that are already installed and up to date.
     pub unchanged: Vec<(SkillName, Version)>,
-    /// What was asked for together with these and can't be had. Somebody must agree to go without (see
+    /// Requested skills that can't be fetched. The user must agree to install the others without them (see
     /// [`InstallPlan::skip_unavailable`]).
     pub unavailable: Vec<UnavailableSkill>,
-    /// What somebody should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
     skipped: Vec<UnavailableSkill>,
-    /// Wishes that are left out, by their numbers, and why. They change nothing.
+    /// Requirements that are left out, by index, each with its error. They change nothing.
     failures: Vec<(usize, InstallError)>,
-    /// Newer versions that an update does not choose.
+    /// Newer versions that an update does not select.
     pub newer: Vec<NewerVersion>,
-    /// The lock file that was looked at.
+    /// The bytes of the lock file when the plan was made.
     before: Option<Vec<u8>>,
     lock: LockFile,
 }
@@ -97,207 +98,206 @@ pub struct InstallPlan {
 /// A requested skill that can't be fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnavailableSkill {
-    /// What it is called where it comes from.
+    /// The name of the skill at its source.
     pub name: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// What would help.
+    /// Suggested remedies.
     pub remedies: Vec<Remedy>,
 }
 
-/// A version that is newer than the chosen one, and outside of the range that was asked for.
+/// A version that is newer than the selected one, but outside the requested range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewerVersion {
-    /// Which skill.
+    /// The name of the skill.
     pub name: SkillName,
-    /// What an update chooses.
+    /// The version that the update selects.
     pub chosen: Version,
-    /// What there is.
+    /// The newest version.
     pub newest: Version,
-    /// The range that was asked for.
+    /// The requested range.
     pub requested: Option<String>,
 }
 
-/// One skill that would be installed.
+/// A skill to install.
 #[derive(Debug)]
 pub struct InstallStep {
-    /// What its files say.
+    /// The metadata read from its files.
     pub metadata: SkillMetadata,
-    /// What it replaces.
+    /// The version that it replaces.
     pub replaces: Option<Version>,
-    /// What is to be looked at before.
+    /// The result of its review.
     pub review: Review,
     /// What its signatures prove.
     pub attestation: Attestation,
-    /// What the lock will say.
+    /// The entry to write to the lock file.
     pub entry: LockEntry,
-    /// Whether the lock says it already, and only the files are put back.
+    /// Whether the lock file already has this entry, so that only the files are restored.
     pub is_restored: bool,
-    /// What it can make an agent do.
+    /// What the skill can make an agent do.
     pub capabilities: Vec<Capability>,
-    /// How it differs from the installed version, if there is one.
+    /// The difference from the installed version, if there is one.
     pub difference: Option<SkillDifference>,
-    /// What somebody agrees to who installs it, whatever is installed now.
+    /// Everything that the user consents to by installing it, whatever is installed now.
     demands: Vec<ConsentItem>,
     tree: Tree,
 }
 
-/// How a version of a skill differs from the installed one.
+/// The difference between a version of a skill and the installed one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SkillDifference {
-    /// The files.
+    /// The changed files.
     pub files: FileChanges,
-    /// What it can make an agent do that the user has not agreed to before.
+    /// Capabilities that the user has not approved before.
     pub added: Vec<Capability>,
-    /// Scripts that the user has agreed to, with other content.
+    /// Scripts that the user has approved with other content.
     pub changed_scripts: Vec<Capability>,
-    /// Lines of capabilities that it does not have any more.
+    /// Lines of capabilities that the new version no longer has.
     pub removed: Vec<String>,
-    /// Whether only texts for people and agents differ: nothing that is run, named, requested or declared otherwise.
+    /// Whether only texts for people and agents differ: nothing that is run, named, requested or declared has
+    /// changed.
     pub is_wording_only: bool,
 }
 
-/// Why nothing can be installed. Nothing has changed.
+/// Why an installation failed. Nothing has changed, except for what [`CommitError`] says.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
-    /// A source has nothing to give.
+    /// The source can't provide the skill.
     #[error("{0}")]
     Source(#[from] SourceError),
-    /// There are several skills, and none was named.
-    #[error("`{reference}` holds {}: {}", skills(.names.len()), listed(.names))]
+    /// The source contains several skills, and none was named.
+    #[error("`{reference}` contains {}: {}", skills(.names.len()), listed(.names))]
     Several {
-        /// Where.
+        /// The reference.
         reference: String,
-        /// Their names.
+        /// The names of the skills there.
         names: Vec<String>,
     },
-    /// None of the skills there has that name.
-    #[error("`{reference}` holds no skill `{wanted}`, only: {}", listed(.names))]
+    /// The source contains no skill of the requested name.
+    #[error("`{reference}` contains no skill `{wanted}`, only: {}", listed(.names))]
     NoneOfThem {
-        /// Where.
+        /// The reference.
         reference: String,
-        /// What was asked for.
+        /// The requested name.
         wanted: String,
-        /// Their names.
+        /// The names of the skills there.
         names: Vec<String>,
     },
-    /// Some of the skills that were asked for can't be had, and nobody agreed to go without.
+    /// Some of the requested skills can't be fetched, and the user has not agreed to go without them.
     #[error("{} can't be installed: {}", skills(.0.len()), reasons(.0))]
     Unavailable(Vec<UnavailableSkill>),
-    /// A skill can't be installed, whoever vouches for it.
+    /// A skill can't be installed, whatever its signatures.
     #[error("`{name}` can't be installed: {source}")]
     Metadata {
-        /// What it is called.
+        /// The name of the skill at its source.
         name: String,
-        /// A name that it could be given, where its own is the reason.
+        /// A name that it could be given, if its own name is the reason.
         evident: Option<SkillName>,
-        /// Why.
+        /// The reason.
         source: MetadataError,
     },
-    /// The files are none that can be installed.
+    /// The files can't be installed.
     #[error("`{name}` can't be installed: {source}")]
     Files {
-        /// What it is called.
+        /// The name of the skill at its source.
         name: String,
-        /// Why.
+        /// The reason.
         source: TreeError,
     },
-    /// The name inside is another one than the name it was asked for by (attack registry-C5).
-    #[error("`{wanted}` was asked for, and what came calls itself `{found}`")]
+    /// The skill declares another name than the requested one (attack registry-C5).
+    #[error("requested `{wanted}`, but the skill is named `{found}`")]
     OtherName {
-        /// What was asked for.
+        /// The requested name.
         wanted: String,
-        /// What came.
+        /// The declared name.
         found: SkillName,
     },
-    /// The version inside is another one than the registry's.
-    #[error("version {wanted} of `{name}` was asked for, and what came calls itself {found}")]
+    /// The skill declares another version than the registry.
+    #[error("requested version {wanted} of `{name}`, but the skill declares version {found}")]
     OtherVersion {
-        /// Which skill.
+        /// The name of the skill.
         name: String,
-        /// What was asked for.
+        /// The requested version.
         wanted: Version,
-        /// What came.
+        /// The declared version.
         found: Version,
     },
-    /// The bytes are not those of the lock (GAIA §7.3, attacks registry-C1, registry-C2).
-    #[error(
-        "`{name}` is not what the lock file says: it has the digest {found}, and {expected} was installed"
-    )]
+    /// The digest differs from that in the lock file (GAIA §7.3, attacks registry-C1, registry-C2).
+    #[error("`{name}` does not match the lock file: its digest is {found}, expected {expected}")]
     NotLocked {
-        /// Which skill.
+        /// The name of the skill.
         name: SkillName,
-        /// What the lock file says.
+        /// The digest in the lock file.
         expected: String,
-        /// What came.
+        /// The digest of the fetched files.
         found: String,
     },
-    /// A signature is there and wrong. Worse than none.
+    /// A signature is invalid, which is worse than no signature.
     #[error("`{name}` can't be installed: {}", .refusals.join("; "))]
     BadSignature {
-        /// Which skill.
+        /// The name of the skill.
         name: SkillName,
-        /// What is wrong with each.
+        /// The reason for each invalid signature.
         refusals: Vec<String>,
     },
-    /// No versions go together.
+    /// No set of versions satisfies all requirements.
     #[error("{0}")]
     Unresolved(Box<ResolveError<SourceError>>),
-    /// A range that is none.
+    /// The version range is invalid.
     #[error("{0}")]
     Range(String),
-    /// A name was given, and there is no registry to look it up in.
+    /// A name was given, but no registry is configured.
     #[error("there is no registry to look up `{0}`")]
     NoRegistry(String),
-    /// The lock file.
+    /// The lock file can't be read.
     #[error("the lock file `{path}` can't be used: {source}")]
     Lock {
-        /// Where it lies.
+        /// The path of the lock file.
         path: String,
         /// Whether it is kept with a project, so that there are other copies of it.
         is_shared: bool,
-        /// Why.
+        /// The reason.
         source: LockError,
     },
-    /// The store.
+    /// The store can't be used.
     #[error("{0}")]
     Store(#[from] StoreError),
-    /// The change itself.
+    /// The change of the store failed.
     #[error("`{}`: {source}", .store.display())]
     Commit {
-        /// The store.
+        /// The path of the store.
         store: std::path::PathBuf,
-        /// Why.
+        /// The reason.
         source: CommitError,
     },
-    /// Somebody else has changed the store between looking and doing.
-    #[error("the store was changed meanwhile, so nothing was done")]
+    /// Another process has changed the store since the plan was made.
+    #[error("another process changed the store in the meantime; nothing was changed")]
     StoreChanged,
-    /// A skill is not installed.
+    /// The skill is not installed.
     #[error("`{0}` is not installed")]
     NotInstalled(SkillName),
-    /// A skill that others need.
-    #[error("`{name}` is needed by {}", listed(.by))]
+    /// Other skills depend on the skill.
+    #[error("`{name}` is required by {}", listed(.by))]
     Needed {
-        /// Which.
+        /// The name of the skill.
         name: SkillName,
-        /// By whom.
+        /// The names of its dependents.
         by: Vec<String>,
     },
-    /// A plan that was not looked at, or that is refused.
+    /// The plan was refused, or not reviewed.
     #[error("`{name}` can't be installed: {reason}")]
     Refused {
-        /// Which skill.
+        /// The name of the skill.
         name: SkillName,
-        /// Why.
+        /// The reason.
         reason: String,
-        /// What would help.
+        /// Suggested remedies.
         remedies: Vec<Remedy>,
     },
 }
 
 impl InstallError {
-    /// The failure as every interface reports it.
+    /// The [`Problem`] that every interface reports.
     pub fn problem(&self) -> Problem {
         let (code, kind) = match self {
             Self::Source(error) => return error.problem(),
@@ -330,30 +330,30 @@ impl InstallError {
         Problem { code, kind, message: self.to_string(), remedies: self.remedies() }
     }
 
-    /// What would help.
+    /// Suggested remedies.
     pub fn remedies(&self) -> Vec<Remedy> {
         let advice = |text: &str| vec![Remedy::Advice(text.to_owned())];
         match self {
             Self::Source(error) => error.remedies.clone(),
             Self::Several { .. } => vec![Remedy::ChooseSkill("NAME".to_owned()), Remedy::ChooseAll],
             Self::NoRegistry(name) => advice(&format!(
-                "name a folder (`./{name}`), a repository or a domain, or set PROWESS_REGISTRY to the address of a registry"
+                "name a folder (`./{name}`), a repository or a domain, or set PROWESS_REGISTRY to the URL of a registry"
             )),
             Self::NotLocked { name, .. } => {
                 let mut remedies = advice("find out who changed it");
                 remedies.push(Remedy::Update(name.to_string()));
                 remedies
             }
-            // Its message says which program to use: there is nothing wrong with the file.
+            // The message names the program to use; the file itself is fine.
             Self::Lock { source: LockError::Version(_), .. } => Vec::new(),
             Self::Lock { source: LockError::Conflict(_), .. } => vec![Remedy::ResolveLockFile],
             Self::Lock { source: LockError::Markers(_) | LockError::Side { .. }, .. } => advice(
-                "take one side as a whole from version control, and install the skills of the other side again",
+                "check out one side of the file from version control, then install the skills of the other side again",
             ),
             Self::Lock { is_shared: true, .. } => advice("restore it from version control"),
             Self::Lock { is_shared: false, .. } => {
                 let mut remedies = advice(
-                    "move that file away and install the skills again; their files stay until then",
+                    "move that file away and install the skills again; their files are kept until then",
                 );
                 remedies.push(Remedy::ListInstalled);
                 remedies
@@ -369,7 +369,7 @@ impl InstallError {
                 if hint.is_empty() { Vec::new() } else { vec![Remedy::Advice(hint)] }
             }
             Self::BadSignature { .. } => {
-                advice("do not use it; ask its author for one whose signature is valid")
+                advice("do not use it; ask its author for a version with a valid signature")
             }
             Self::Metadata { evident: Some(evident), .. } => {
                 vec![Remedy::InstallAs(evident.to_string())]
@@ -384,7 +384,7 @@ impl InstallError {
                 source: MetadataError::Empty | MetadataError::Unreadable(_), ..
             } => advice("ask its author to fix it"),
             Self::Metadata { source: MetadataError::NewerClient { .. }, .. } => {
-                advice("install a newer version of this program, or an older one of the skill")
+                advice("install a newer version of this program, or an older version of the skill")
             }
             _ => Vec::new(),
         }
@@ -412,7 +412,7 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-/// A skill whose files are here.
+/// A skill whose files have been fetched.
 #[derive(Debug, Clone)]
 struct FetchedSkill {
     metadata: SkillMetadata,
@@ -426,7 +426,7 @@ struct FetchedSkill {
 }
 
 impl Installer<'_> {
-    /// Plans a change: all of the requirements or none. Nothing is written.
+    /// Plans an installation of all requirements or none. Nothing is written.
     pub fn plan(&self, requirements: &[SkillRequirement]) -> Result<InstallPlan, InstallError> {
         self.plan_install(requirements, OnFailure::Stop, MissingSkills::Fail)
     }
@@ -456,7 +456,7 @@ impl Installer<'_> {
         missing: MissingSkills,
     ) -> Result<InstallPlan, InstallError> {
         let (before, lock) = self.read_lock()?;
-        // Who names another range than before wants the best of that one, and not what happens to be there.
+        // A range that differs from the previous one selects its newest version, not the installed one.
         let is_other_range = |requirement: &SkillRequirement| match &requirement.reference {
             Reference::Named(named) if named.range.is_some() => {
                 let entry = lock.skills.get(&named.name)?;
@@ -470,8 +470,8 @@ impl Installer<'_> {
         choose::plan(self, &goal, before, lock)
     }
 
-    /// Finds out what an update would change: of some skills, or of all when none is named. A skill that can't be updated
-    /// stays as it is and keeps no other from it.
+    /// Plans an update of the named skills, or of all skills if none is named. A skill that can't be updated stays as
+    /// it is and doesn't stop the others.
     pub fn plan_update(&self, names: &BTreeSet<SkillName>) -> Result<UpdatePlan, InstallError> {
         let (before, lock) = self.read_lock()?;
         for name in names {
@@ -486,7 +486,7 @@ impl Installer<'_> {
                 continue;
             }
             moving.insert(name.clone());
-            // What nobody asked for moves with what needs it.
+            // Skills that were only installed as dependencies are updated with their dependents.
             if (entry.explicit || names.contains(name))
                 && let Some(requirement) = choose::follow(name, entry)
             {
@@ -513,7 +513,7 @@ impl Installer<'_> {
         read_lock_file(self.store)
     }
 
-    /// Fetches the files of an offer and looks at them.
+    /// Fetches the files of an offer, reads the metadata and verifies the signatures.
     fn fetch(
         &self,
         offer: Offer,
@@ -557,7 +557,7 @@ impl Installer<'_> {
         attest(&contents, &signatures_of(tree), self.trust, self.now)
     }
 
-    /// Compares a skill with what is installed under its name.
+    /// Compares a fetched skill with the installed one of the same name.
     fn step(
         &self,
         fetched: FetchedSkill,
@@ -574,13 +574,14 @@ impl Installer<'_> {
         let accepted =
             |signer: &SignedBy| self.trust.accepts(metadata.name.as_str(), &signer.key_id);
         let signer_accepted = evidence.signers.iter().any(accepted);
-        // Whoever has a skill with errors has agreed to that once.
+        // The user has already agreed to install a version with errors.
         let before = installed.and_then(|entry| self.store.checked_metadata(&metadata.name, entry));
         let had_errors = before.as_ref().is_some_and(|before| !before.errors.is_empty());
         let was_prose = before.as_ref().is_some_and(|before| before.is_prose);
         let is_prose = metadata.is_prose && !was_prose;
         let integrity = content_digest(&hashes).integrity();
         let capabilities = capabilities_of(&tree);
+        let suspicions = Suspicions::of(&tree);
         let accepted = installed.map(|installed| {
             self.store.accepted(&metadata.name, installed, &integrity, &capabilities)
         });
@@ -604,6 +605,7 @@ impl Installer<'_> {
             capabilities: &capabilities,
             accepted: &accepted,
             changed_scripts: &changed_scripts,
+            suspicions: &suspicions,
         };
         let demands = self.demands(&metadata, &hashes, &candidate);
         let mut review = review(&candidate, installed, self.permissions);
@@ -634,13 +636,14 @@ impl Installer<'_> {
         entry.owner = offer.owner;
         entry.source = Some(offer.pinned);
         entry.allow_unsigned = self.permissions.unsigned && entry.signers.is_empty();
+        entry.allow_blocked = suspicions.allowed(self.permissions.blocked);
         entry.requested = requested;
         entry.explicit = is_explicit || installed.is_some_and(|installed| installed.explicit);
         entry.required_by = needed.by;
         entry.dependencies_hash = dependencies_hash(&metadata, &needed.dependencies);
         entry.dependencies = needed.dependencies;
         entry.permissions = metadata.grants.grants().iter().map(ToString::to_string).collect();
-        // What others wrote into the lock file of a project is nothing that this user has agreed to.
+        // Other people may have written the lock file of a project, so its lines are not approvals of this user.
         entry.capabilities = match (installed, self.store.project()) {
             (Some(installed), None) => remembered(&installed.capabilities, &capabilities),
             _ => lines(&capabilities),
@@ -665,7 +668,7 @@ impl Installer<'_> {
         })
     }
 
-    /// What somebody has to agree to who has never seen a skill, where that is to be remembered.
+    /// What a user who has never seen the skill must consent to, if consent is recorded (in projects only).
     fn demands(
         &self,
         metadata: &SkillMetadata,
@@ -675,7 +678,7 @@ impl Installer<'_> {
         if self.store.project().is_none() {
             return Vec::new();
         }
-        // Whatever the installed version had and was agreed to before.
+        // Reviewed as if nothing were installed: nothing counts as approved before.
         let candidate = Candidate {
             is_explicit: true,
             is_prose: metadata.is_prose,
@@ -687,7 +690,7 @@ impl Installer<'_> {
     }
 }
 
-/// How a skill differs from the installed one, by what its review asks.
+/// The difference from the installed version, according to the questions of the review.
 fn difference(
     files: FileChanges,
     review: &Review,
@@ -702,8 +705,10 @@ fn difference(
     };
     for question in &review.questions {
         match question {
-            Question::Capability(capability) => difference.added.push(capability.clone()),
-            Question::ChangedScript(script) => difference.changed_scripts.push(script.clone()),
+            InstallQuestion::Capability(capability) => difference.added.push(capability.clone()),
+            InstallQuestion::ChangedScript(script) => {
+                difference.changed_scripts.push(script.clone());
+            }
             _ => {}
         }
     }
@@ -714,8 +719,8 @@ fn difference(
     difference
 }
 
-/// Whether two versions request, need and offer the same. Tools have their commands in the text, so a skill with tools is
-/// never only worded differently.
+/// Whether two versions request, require and provide the same. A tool's commands are part of the text, so a change of
+/// a skill with tools is never only a change of wording.
 fn declares_same(before: &SkillMetadata, now: &SkillMetadata) -> bool {
     let grants = |metadata: &SkillMetadata| -> BTreeSet<String> {
         metadata.grants.grants().iter().map(ToString::to_string).collect()
@@ -727,16 +732,17 @@ fn declares_same(before: &SkillMetadata, now: &SkillMetadata) -> bool {
         && before.skill.invocation == now.skill.invocation
 }
 
-/// What an update would change.
+/// The plan of an update.
 #[derive(Debug)]
 pub struct UpdatePlan {
-    /// What can be updated.
+    /// The plan for the skills that can be updated.
     pub plan: InstallPlan,
-    /// Skills that stay as they are, and why.
+    /// Skills that are not updated, each with its error.
     pub failures: Vec<(SkillName, InstallError)>,
 }
 
-/// The name that is meant: that of the skill's folder where it is one, otherwise its own in the form of names.
+/// The name to suggest: that of the skill's folder if it is valid, otherwise the declared name converted to a valid
+/// one.
 fn evident_name(offer: &Offer) -> Option<SkillName> {
     let place = match &offer.pinned {
         Pinned::Folder { path } => path.as_str(),
@@ -744,29 +750,30 @@ fn evident_name(offer: &Offer) -> Option<SkillName> {
         Pinned::Git { .. }
         | Pinned::File { .. }
         | Pinned::WellKnown { .. }
-        | Pinned::Registry { .. } => "",
+        | Pinned::Registry { .. }
+        | Pinned::Mcp { .. } => "",
     };
     let folder = place.rsplit('/').next().unwrap_or(place);
     folder.parse().ok().or_else(|| prowess_package::name::similar(&offer.name))
 }
 
-/// Whether skills that can't be had keep the others from being installed.
+/// Whether a skill that can't be fetched makes the whole plan fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MissingSkills {
-    /// They do.
+    /// The plan fails.
     Fail,
-    /// They are collected.
+    /// The skill is left out and reported.
     Collect,
 }
 
-/// How a skill stands to the others.
+/// The dependents and the dependencies of a skill.
 #[derive(Debug, Default)]
 struct Needed {
     by: BTreeSet<SkillName>,
     dependencies: BTreeMap<SkillName, Version>,
 }
 
-/// The files at the root of a skill, any of which may be a signature.
+/// The files at the root of a skill, each of which may be a signature.
 pub fn signatures_of(tree: &Tree) -> Vec<prowess_trust::Signature> {
     let at_root = tree.files().filter(|(path, _)| path.parts().count() == 1);
     let as_signature =
@@ -776,13 +783,13 @@ pub fn signatures_of(tree: &Tree) -> Vec<prowess_trust::Signature> {
     at_root.map(as_signature).collect()
 }
 
-/// A skill as signatures see it.
+/// The contents of a skill that its signatures cover.
 pub fn contents_of(
     metadata: &SkillMetadata,
     hashes: &FileHashes,
     namespace: Option<&SkillName>,
 ) -> Contents {
-    // The name in the file: a signature for one name is none for the same files under another.
+    // The declared name: a signature for one name is not valid for the same files under another name.
     let mut contents = Contents::new(metadata.own_name(), &metadata.version.to_string());
     contents.namespace = namespace.map(ToString::to_string);
     contents.files =
@@ -790,7 +797,7 @@ pub fn contents_of(
     contents
 }
 
-/// One hash over everything a skill was resolved with: skills and Python packages (GAIA §7.3).
+/// A hash of all resolved dependencies: skills and Python packages (GAIA §7.3).
 fn dependencies_hash(metadata: &SkillMetadata, skills: &BTreeMap<SkillName, Version>) -> String {
     let mut lines: Vec<String> =
         skills.iter().map(|(name, version)| format!("skill {name} {version}\n")).collect();
@@ -802,15 +809,15 @@ fn dependencies_hash(metadata: &SkillMetadata, skills: &BTreeMap<SkillName, Vers
     Sha256Digest::of(lines.concat().as_bytes()).integrity()
 }
 
-/// What is installed in a store, as its lock file has it.
+/// Reads the lock file of a store.
 pub fn read_lock(store: &Store) -> Result<LockFile, InstallError> {
     read_lock_file(store).map(|(_, lock)| lock)
 }
 
-/// The lock file and what it says, after what others left undone was finished. Nobody is locked out: a change is made only
-/// if the lock file is still this one.
+/// Reads the lock file and its bytes, after interrupted changes are recovered. The store isn't locked: a later change
+/// fails if the lock file is no longer the same.
 pub(crate) fn read_lock_file(store: &Store) -> Result<(Option<Vec<u8>>, LockFile), InstallError> {
-    store.settle()?;
+    store.wait_for_changes()?;
     let bytes = store.lock_file(MOST_BYTES)?;
     let lock = parse_lock(store, bytes.as_deref())?;
     Ok((bytes, lock))
@@ -829,24 +836,24 @@ fn parse_lock(store: &Store, bytes: Option<&[u8]>) -> Result<LockFile, InstallEr
 }
 
 impl InstallStep {
-    /// Its name.
+    /// The name of the skill.
     pub fn name(&self) -> &SkillName {
         &self.metadata.name
     }
 
-    /// Its files.
+    /// The files of the skill.
     pub fn tree(&self) -> &Tree {
         &self.tree
     }
 
-    /// How many files it has, and how many bytes.
+    /// The number of files and their total size in bytes.
     pub fn size(&self) -> (usize, usize) {
         self.tree
             .files()
             .fold((0, 0), |(count, bytes), (_, file)| (count + 1, bytes + file.bytes.len()))
     }
 
-    /// The unified difference of its texts from those that are installed. Without an installed version everything is new.
+    /// The unified diff from the installed texts. If no version is installed, every line is an addition.
     pub fn text_difference(&self, store: &Store) -> String {
         let is_there = self.difference.is_some();
         let path = store.skill_path(self.name());
@@ -854,24 +861,24 @@ impl InstallStep {
         text_difference(before.as_ref().map(|read| &read.tree), &self.tree)
     }
 
-    /// Why it can't be installed, when it is refused.
+    /// The error if the review refuses the skill.
     fn refused(&self) -> Option<InstallError> {
         let refusals = &self.review.refusals;
         let reasons: Vec<String> = refusals.iter().map(ToString::to_string).collect();
         (!refusals.is_empty()).then(|| InstallError::Refused {
             name: self.name().clone(),
             reason: reasons.join("; "),
-            remedies: refusals.iter().flat_map(crate::review::Refusal::remedies).collect(),
+            remedies: refusals.iter().flat_map(crate::review::InstallRefusal::remedies).collect(),
         })
     }
 
-    /// The range that it is followed in from now on, where that is another one than before.
+    /// The range that updates follow from now on, if it differs from the previous one.
     pub fn new_range(&self, plan: &InstallPlan) -> Option<&str> {
         let before = plan.lock.skills.get(self.name())?;
         self.entry.requested.as_deref().filter(|_| before.requested != self.entry.requested)
     }
 
-    /// Whether the files are those that are installed.
+    /// Whether the files are identical to the installed ones.
     fn is_reinstall(&self, lock: &LockFile) -> bool {
         lock.skills
             .get(self.name())
@@ -880,12 +887,12 @@ impl InstallStep {
 }
 
 impl InstallPlan {
-    /// Whether nobody needs to be asked and nothing is refused.
+    /// Whether nothing is refused and no confirmation is needed.
     pub fn is_clear(&self) -> bool {
         self.steps.iter().all(|step| step.review.is_clear())
     }
 
-    /// Agrees to install the others. What is left out is told as a note.
+    /// Agrees to install the others. Each skill that is left out is reported as a note.
     pub fn skip_unavailable(&mut self) {
         let unavailable = std::mem::take(&mut self.unavailable);
         let note = |one: &UnavailableSkill| format!("`{}` is left out: {}", one.name, one.reason);
@@ -893,27 +900,28 @@ impl InstallPlan {
         self.skipped.extend(unavailable);
     }
 
-    /// What somebody agreed to go without.
+    /// The skills that the user agreed to leave out.
     pub fn skipped(&self) -> &[UnavailableSkill] {
         &self.skipped
     }
 
-    /// Whether a step only puts back the files that are installed.
+    /// Whether a step only restores the installed files.
     pub fn keeps_files(&self, step: &InstallStep) -> bool {
         step.is_reinstall(&self.lock)
     }
 
-    /// What is installed before it.
+    /// The lock file before the change.
     pub fn lock(&self) -> &LockFile {
         &self.lock
     }
 
-    /// Takes the requirements that are left out, by their numbers, with the reasons.
+    /// Takes the requirements that are left out, by index, with their errors.
     pub fn take_failures(&mut self) -> Vec<(usize, InstallError)> {
         std::mem::take(&mut self.failures)
     }
 
-    /// Both plans as one change. Of a skill that is in both, this one counts. They must be about the same lock file.
+    /// Merges two plans for the same lock file into one change. For a skill in both plans, the step of this one is
+    /// used.
     pub fn and(mut self, other: Self) -> Result<Self, InstallError> {
         if self.before != other.before {
             return Err(InstallError::StoreChanged);
@@ -921,7 +929,7 @@ impl InstallPlan {
         let is_new =
             |step: &InstallStep| self.steps.iter().all(|known| known.name() != step.name());
         let more: Vec<InstallStep> = other.steps.into_iter().filter(is_new).collect();
-        // What is put back is needed by what is new, and never the other way around.
+        // Restored skills may be dependencies of new ones, but never depend on them.
         self.steps.splice(0..0, more);
         let is_step = |name: &SkillName| self.steps.iter().any(|step| step.name() == name);
         let mut unchanged: BTreeMap<SkillName, Version> = self.unchanged.into_iter().collect();

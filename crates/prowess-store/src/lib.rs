@@ -1,10 +1,10 @@
-//! Skills on disk: where they come from, changes that happen whole or not at all, and where agents look for them.
+//! Skills on disk: their sources, atomic changes of a store, and the folders in which agents look for them.
 //!
 //! ```
 //! use prowess_package::limits::PackageLimits;
 //! use prowess_package::pack::pack;
 //! use prowess_store::store::Store;
-//! use prowess_store::commit::Changes;
+//! use prowess_store::commit::StoreChanges;
 //! use prowess_package::tree::Tree;
 //! use prowess_package::unpack::UnpackOptions;
 //!
@@ -13,23 +13,23 @@
 //! # let folder = home.path().join("hello-world");
 //! # std::fs::create_dir(&folder)?;
 //! # std::fs::write(folder.join("SKILL.md"), "---\nname: hello-world\ndescription: Greets\n---\n\n# Hello\n")?;
-//! // A folder to an archive: the same files give the same bytes.
+//! // Pack a folder: the same files always give the same bytes.
 //! let archive = pack(&Tree::read(&folder, &PackageLimits::PACKAGE)?.tree);
 //!
-//! // The archive to a store, whole or not at all.
+//! // Install the archive into a store, completely or not at all.
 //! let store = Store::open(&home.path().join("store"))?;
 //! let mut stage = store.stage()?;
 //! let options = UnpackOptions { limits: PackageLimits::PACKAGE, name: None };
 //! let skill = stage.unpack(std::io::Cursor::new(archive), &options)?;
 //! let name = skill.name.clone();
-//! store.lock()?.commit(stage, &Changes { install: vec![skill], remove: vec![], lock_file: None })?;
+//! store.lock()?.commit(stage, &StoreChanges { install: vec![skill], remove: vec![], lock_file: None })?;
 //! assert_eq!(store.installed()?, [name]);
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! Programs that embed it install by name and range, list and load (GAIA §6.2). Where skills come from is theirs to say: here
-//! a folder on this machine is the registry, `prowess-sources` has the ones on the network.
+//! Programs that embed the crate can install by name and range, list and load skills (GAIA §6.2). They provide the source:
+//! here a local folder is the registry; `prowess-sources` implements those on the network.
 //!
 //! ```
 //! use prowess_resolve::{Package, Release};
@@ -38,16 +38,17 @@
 //! use prowess_package::name::SkillName;
 //! use prowess_store::reference::NamedReference;
 //! use prowess_store::review::InstallPermissions;
+//! use prowess_store::suspicion::AllowedRules;
 //! use prowess_store::source::{Catalogue, Local, Offer, Pinned, SourceError};
 //! use prowess_store::store::Store;
 //! use prowess_trust::{Timestamp, TrustStore};
 //!
-//! /// Versions of one skill, each in a folder that is called like it.
-//! struct Shelf(std::path::PathBuf);
+//! /// The versions of one skill, each in a folder of that name.
+//! struct FolderRegistry(std::path::PathBuf);
 //!
-//! impl Catalogue for Shelf {
+//! impl Catalogue for FolderRegistry {
 //!     fn package(&self, named: &NamedReference) -> Result<Package, SourceError> {
-//!         Ok(Package::new("shelf", named.name.as_str()))
+//!         Ok(Package::new("folder", named.name.as_str()))
 //!     }
 //!     fn releases(&self, _: &Package) -> Result<Vec<Release>, SourceError> {
 //!         Ok(["1.0.0", "1.2.0", "2.0.0"].map(|it| Release::new(it.parse().unwrap())).into())
@@ -75,17 +76,22 @@
 //! let installer = Installer {
 //!     store: &store,
 //!     source: &source,
-//!     catalogue: Some(&Shelf(folder)),
+//!     catalogue: Some(&FolderRegistry(folder)),
 //!     trust: &TrustStore::empty(),
 //!     now: Timestamp::from_unix(1_790_000_000),
-//!     // Nobody has signed these, and this program takes them all the same.
-//!     permissions: InstallPermissions { experimental: true, unsigned: false, replace_owner: false },
+//!     // The skills are not signed, and this program accepts experimental skills.
+//!     permissions: InstallPermissions {
+//!         experimental: true,
+//!         unsigned: false,
+//!         replace_owner: false,
+//!         blocked: AllowedRules::NONE,
+//!     },
 //!     min_age: None,
 //! };
 //! installer.install("greet", ">=1.0.0,<2.0.0", |_plan| false)?;
 //! let installed = installer.list_installed()?;
 //! assert_eq!(installed[0].version.to_string(), "1.2.0");
-//! // `prowess_library::Library` reads installed skills, and decides how far each is trusted.
+//! // `prowess_library::Library` reads installed skills and determines their trust.
 //! # Ok(())
 //! # }
 //! ```
@@ -114,4 +120,5 @@ pub mod review;
 pub mod source;
 pub mod stage;
 pub mod store;
+pub mod suspicion;
 pub mod which;

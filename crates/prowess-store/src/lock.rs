@@ -1,7 +1,7 @@
-//! The lock file `skill-lock.json`: what is installed, byte for byte, and where it came from (GAIA §7.3, and more).
+//! The lock file `skill-lock.json`: the digest and the source of every installed skill (GAIA §7.3 and extensions).
 //!
-//! The five fields of the specification are written as it writes them; everything else stands beside them. Fields that
-//! this version does not know survive a read and a write.
+//! The five fields of the specification are written in its form; all other fields are extensions. Fields that this
+//! version does not know survive a read and a write.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,105 +13,107 @@ use serde_json::{Map, Value, json};
 
 use crate::source::Pinned;
 
-/// The version that is read and written.
+/// The supported version of the format.
 const VERSION: u64 = 1;
-/// A lock with more bytes than this is none.
+/// The maximum size of a lock file in bytes.
 pub const MOST_BYTES: u64 = 16 << 20;
 
-/// What is installed in one store.
+/// The installed skills of a store.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LockFile {
-    /// The skills, by their names.
+    /// The skills by name.
     pub skills: BTreeMap<SkillName, LockEntry>,
-    /// Fields that are not ours.
+    /// Unknown fields.
     extra: Map<String, Value>,
 }
 
 /// One installed skill.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LockEntry {
-    /// Its version; `0.0.0` when it declares none (R5).
+    /// The version; `0.0.0` if the skill declares none (R5).
     pub version: semver::Version,
-    /// The content digest, as `sha256-` and base64.
+    /// The content digest: `sha256-` and base64.
     pub integrity: String,
-    /// The hash of every file, so that a change can be named.
+    /// The hash of every file, so that a changed file can be named.
     pub files: FileHashes,
-    /// The tier that counts: what signatures proved when it was installed, and never more than the file claims (R19).
+    /// The effective tier: what the signatures proved at the installation, limited by what the file claims (R19).
     pub tier: Tier,
-    /// When it was installed, in RFC 3339.
+    /// The time of the installation, in RFC 3339.
     pub installed_at: String,
-    /// A hash of what it was resolved with.
+    /// The hash of its resolved dependencies.
     pub dependencies_hash: String,
-    /// Where it came from.
+    /// The source.
     pub source: Option<Pinned>,
-    /// What it is called where it comes from, where its own name can't be installed and the user gave it this one. An
-    /// update looks for it by this.
+    /// The name at the source, if the user gave the skill another one because its own can't be installed. Updates use
+    /// it to find the skill.
     pub source_name: Option<String>,
-    /// The owner that the registry named (attack registry-A5).
+    /// The owner according to the registry (attack registry-A5).
     pub owner: Option<String>,
-    /// Who signed it, trusted or not. An update is compared with them (attacks registry-C3, registry-C4).
+    /// The signers, whether trusted or not. Updates are compared with them (attacks registry-C3, registry-C4).
     pub signers: Vec<SignedBy>,
-    /// Whether the user has agreed that an earlier signature is gone (attack registry-C3).
+    /// Whether the user has agreed to an update that lost its signature (attack registry-C3).
     pub allow_unsigned: bool,
-    /// The range that was asked for.
+    /// The rules of the scanner that block it and that the user has allowed by name.
+    pub allow_blocked: BTreeSet<String>,
+    /// The requested range.
     pub requested: Option<String>,
-    /// Whether the user asked for it by name.
+    /// Whether the user requested it by name.
     pub explicit: bool,
-    /// The skills that need it.
+    /// The skills that depend on it.
     pub required_by: BTreeSet<SkillName>,
-    /// The skills it needs, with the versions that were chosen.
+    /// The dependencies, with the selected versions.
     pub dependencies: BTreeMap<SkillName, semver::Version>,
-    /// What it may ask for, one grant a line, in the order of their texts.
+    /// The requested permissions, one grant per line, sorted as text.
     pub permissions: BTreeSet<String>,
-    /// What it can make an agent do, of this version and of earlier ones, as far as the user has agreed to it. In the lock
-    /// file of a project it is information: somebody else may have written it.
+    /// The capabilities of this version and of earlier ones that the user has approved. In the lock file of a project
+    /// they are only information, because someone else may have written it.
     pub capabilities: BTreeSet<String>,
     /// The digest of what the user approved when installing it.
     pub approved: Option<String>,
-    /// Fields that are not ours.
+    /// Unknown fields.
     extra: Map<String, Value>,
 }
 
-/// Why a text is no lock.
+/// Why a lock file can't be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LockError {
-    /// Not JSON.
-    #[error("it is not JSON: {0}")]
+    /// It is not valid JSON.
+    #[error("it is not valid JSON: {0}")]
     Json(String),
-    /// Version control could not merge two versions of it.
+    /// It contains a merge conflict.
     #[error("it has a merge conflict (line {0})")]
     Conflict(usize),
-    /// The markers of a merge conflict do not fit together.
+    /// It contains incomplete merge conflict markers.
     #[error("it has a merge conflict whose markers are incomplete (line {0})")]
     Markers(usize),
-    /// One side of a merge conflict is no lock by itself.
+    /// It contains a merge conflict, and one side can't be parsed by itself.
     #[error(
         "it has a merge conflict (line {line}), and the side `{label}` can't be read by itself: {problem}"
     )]
     Side {
         /// The line of the first marker.
         line: usize,
-        /// What the marker calls the side.
+        /// The label of the side in the marker.
         label: String,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
-    /// A later version, or another file. It is left as it is: a lock is never thrown away.
+    /// Its version is not supported. The file is left as it is: a lock file is never discarded.
     #[error(
-        "it has version {0}, and this program reads version {VERSION}; use the program that wrote it, or a newer one"
+        "its format has version {0}, but this program supports version {VERSION}; use the program that wrote it, or a newer one"
     )]
     Version(String),
-    /// A field that can't be right.
+    /// A field is invalid.
     #[error("`{place}` {problem}")]
     Field {
-        /// Where: `skills.weather.version`.
+        /// The path of the field, such as `skills.weather.version`.
         place: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
 }
 
-const KNOWN: [&str; 21] = [
+const KNOWN: [&str; 22] = [
     "version",
     "integrity",
     "files",
@@ -124,6 +126,7 @@ const KNOWN: [&str; 21] = [
     "signers",
     "unsigned",
     "allow_unsigned",
+    "allow_blocked",
     "requested",
     "explicit",
     "required_by",
@@ -136,7 +139,7 @@ const KNOWN: [&str; 21] = [
 ];
 
 impl LockEntry {
-    /// An entry with the fields that every skill has.
+    /// Creates an entry with the fields that every skill has.
     pub fn new(
         version: semver::Version,
         integrity: String,
@@ -155,6 +158,7 @@ impl LockEntry {
             owner: None,
             signers: Vec::new(),
             allow_unsigned: false,
+            allow_blocked: BTreeSet::new(),
             requested: None,
             explicit: true,
             required_by: BTreeSet::new(),
@@ -166,24 +170,24 @@ impl LockEntry {
         }
     }
 
-    /// What was proved about it.
+    /// The evidence that the signatures provided at the installation.
     pub fn evidence(&self) -> Evidence {
         Evidence { tier: self.tier, signers: self.signers.clone() }
     }
 
-    /// The name that the user gave it because its own can't be installed.
+    /// The name given by the user because the declared one can't be installed.
     pub fn chosen<'n>(&self, name: &'n SkillName) -> Option<&'n SkillName> {
         self.source_name.is_some().then_some(name)
     }
 
-    /// Keeps what an earlier entry had that this version does not know.
+    /// Copies the unknown fields of an earlier entry.
     pub fn keep_extra_of(&mut self, earlier: &Self) {
         self.extra.clone_from(&earlier.extra);
     }
 }
 
 impl LockFile {
-    /// Reads a lock.
+    /// Parses a lock file.
     pub fn parse(text: &str) -> Result<Self, LockError> {
         if let Some(line) = crate::conflict::conflict_line(text) {
             return Err(LockError::Conflict(line));
@@ -191,7 +195,7 @@ impl LockFile {
         let value: Value =
             serde_json::from_str(text).map_err(|error| LockError::Json(error.to_string()))?;
         let Value::Object(mut top) = value else {
-            return Err(LockError::Json("it is no object".to_owned()));
+            return Err(LockError::Json("expected an object".to_owned()));
         };
         match top.remove("version") {
             Some(version) if version == VERSION => {}
@@ -207,7 +211,7 @@ impl LockFile {
                         name.parse().map_err(|error: prowess_package::name::SkillNameError| {
                             LockError::Field {
                                 place: place.clone(),
-                                problem: format!("has no name that can be installed: {error}"),
+                                problem: format!("is not a valid skill name: {error}"),
                             }
                         })?;
                     let entry = Fields { place, value: entry }.locked()?;
@@ -218,7 +222,7 @@ impl LockFile {
             Some(_) => {
                 return Err(LockError::Field {
                     place: "skills".to_owned(),
-                    problem: "is no object".to_owned(),
+                    problem: "is not an object".to_owned(),
                 });
             }
         }
@@ -226,14 +230,14 @@ impl LockFile {
         Ok(lock)
     }
 
-    /// Keeps the fields of another lock that this version does not know, unless it has them itself.
+    /// Copies unknown fields of another lock file, except those that this one has.
     pub(crate) fn keep_unknown_of(&mut self, other: &Self) {
         for (key, value) in &other.extra {
             self.extra.entry(key.clone()).or_insert_with(|| value.clone());
         }
     }
 
-    /// The text of the lock: keys in a fixed order, so that a change shows as what it is.
+    /// The text of the lock file, with keys in a fixed order to keep diffs small.
     pub fn to_text(&self) -> String {
         let mut top = Map::new();
         top.insert("version".to_owned(), VERSION.into());
@@ -272,13 +276,16 @@ fn to_value(entry: &LockEntry) -> Value {
         put("owner", owner.clone().into());
     }
     if entry.signers.is_empty() {
-        // Said, because a missing field could as well be an older program's.
+        // Always written, because a missing field could also come from an older program.
         put("unsigned", true.into());
     } else {
         put("signers", entry.signers.iter().map(signer_value).collect());
     }
     if entry.allow_unsigned {
         put("allow_unsigned", true.into());
+    }
+    if !entry.allow_blocked.is_empty() {
+        put("allow_blocked", entry.allow_blocked.iter().cloned().collect());
     }
     if let Some(requested) = &entry.requested {
         put("requested", requested.clone().into());
@@ -340,6 +347,11 @@ fn source_value(source: &Pinned) -> Value {
             put("url", Some(url));
             put("digest", digest.as_deref());
         }
+        Pinned::Mcp { server, uri, digest } => {
+            put("server", Some(server));
+            put("uri", Some(uri));
+            put("digest", Some(digest));
+        }
         Pinned::Registry { registry, namespace, version, sha256 } => {
             put("registry", Some(registry));
             put("namespace", namespace.as_ref().map(SkillName::as_str));
@@ -350,7 +362,7 @@ fn source_value(source: &Pinned) -> Value {
     value
 }
 
-/// A value and where it stands.
+/// A JSON object and its path in the lock file.
 struct Fields {
     place: String,
     value: Value,
@@ -367,7 +379,7 @@ impl Fields {
         match self.value.get(key) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.clone())),
-            Some(_) => Err(self.problem(key, "is no text")),
+            Some(_) => Err(self.problem(key, "is not a string")),
         }
     }
 
@@ -388,11 +400,11 @@ impl Fields {
         key: &str,
         text: &str,
     ) -> Result<T, LockError> {
-        text.parse().map_err(|error: T::Err| self.problem(key, &format!("is wrong: {error}")))
+        text.parse().map_err(|error: T::Err| self.problem(key, &format!("is invalid: {error}")))
     }
 
     fn texts(&self, key: &str) -> Result<Vec<String>, LockError> {
-        let wrong = || self.problem(key, "is no list of texts");
+        let wrong = || self.problem(key, "is not a list of strings");
         match self.value.get(key) {
             None | Some(Value::Null) => Ok(Vec::new()),
             Some(Value::Array(items)) => items
@@ -410,7 +422,7 @@ impl Fields {
 
     fn locked(self) -> Result<LockEntry, LockError> {
         if !self.value.is_object() {
-            return Err(self.problem("", "is no object"));
+            return Err(self.problem("", "is not an object"));
         }
         let version = self.parsed("version", &self.text("version")?)?;
         let integrity = self.text("integrity")?;
@@ -422,6 +434,7 @@ impl Fields {
         locked.owner = self.optional_text("owner")?;
         locked.signers = self.signers()?;
         locked.allow_unsigned = self.flag("allow_unsigned")?.unwrap_or(false);
+        locked.allow_blocked = self.texts("allow_blocked")?.into_iter().collect();
         locked.requested = self.optional_text("requested")?;
         locked.explicit = self.flag("explicit")?.unwrap_or(true);
         for name in self.texts("required_by")? {
@@ -429,19 +442,20 @@ impl Fields {
         }
         if let Some(chosen) = self.inner("dependencies") {
             let Value::Object(map) = &chosen.value else {
-                return Err(chosen.problem("", "is no object"));
+                return Err(chosen.problem("", "is not an object"));
             };
             for (name, version) in map {
-                let text = version.as_str().ok_or_else(|| chosen.problem(name, "is no text"))?;
+                let text =
+                    version.as_str().ok_or_else(|| chosen.problem(name, "is not a string"))?;
                 locked.dependencies.insert(chosen.parsed(name, name)?, chosen.parsed(name, text)?);
             }
         }
         if let Some(files) = self.inner("files") {
             let Value::Object(map) = &files.value else {
-                return Err(files.problem("", "is no object"));
+                return Err(files.problem("", "is not an object"));
             };
             for (path, hash) in map {
-                let text = hash.as_str().ok_or_else(|| files.problem(path, "is no text"))?;
+                let text = hash.as_str().ok_or_else(|| files.problem(path, "is not a string"))?;
                 locked.files.insert(files.parsed(path, path)?, files.parsed(path, text)?);
             }
         }
@@ -458,7 +472,7 @@ impl Fields {
     fn signers(&self) -> Result<Vec<SignedBy>, LockError> {
         let Some(list) = self.inner("signers") else { return Ok(Vec::new()) };
         let Value::Array(items) = list.value else {
-            return Err(self.problem("signers", "is no list"));
+            return Err(self.problem("signers", "is not a list"));
         };
         let read = |(number, value): (usize, Value)| {
             let fields = Fields { place: format!("{}[{number}]", list.place), value };
@@ -492,6 +506,11 @@ impl Fields {
                 url: self.text("url")?,
                 digest: self.optional_text("digest")?,
             }),
+            "mcp" => Ok(Pinned::Mcp {
+                server: self.text("server")?,
+                uri: self.text("uri")?,
+                digest: self.text("digest")?,
+            }),
             "registry" => {
                 let namespace = self.optional_text("namespace")?;
                 Ok(Pinned::Registry {
@@ -503,7 +522,10 @@ impl Fields {
                     sha256: self.text("sha256")?,
                 })
             }
-            other => Err(self.problem("type", &format!("is `{other}`, which is no source"))),
+            other => {
+                Err(self
+                    .problem("type", &format!("is `{other}`, which is not a known type of source")))
+            }
         }
     }
 }
@@ -512,7 +534,7 @@ impl Fields {
 mod tests {
     use super::*;
 
-    /// GAIA §7.3's own example, with a field of somebody else's in both places.
+    /// The example in GAIA §7.3, with an unknown field in both places.
     const SPECIFIED: &str = r#"{
   "version": 1,
   "skills": {
@@ -593,6 +615,11 @@ mod tests {
                 url: text("https://host.example/x"),
                 digest: Some(text("sha256:00")),
             },
+            Pinned::Mcp {
+                server: text("docs"),
+                uri: text("skill://a/SKILL.md"),
+                digest: text("sha256:00"),
+            },
             Pinned::Registry {
                 registry: text("https://registry.example"),
                 namespace: Some("acme".parse().expect("a name")),
@@ -615,27 +642,27 @@ mod tests {
 
     #[test]
     fn what_is_no_lock_is_refused_with_the_place() {
-        check_error("[]", "it is not JSON: it is no object");
-        check_error("{", "it is not JSON: EOF while parsing an object at line 1 column 1");
+        check_error("[]", "it is not valid JSON: expected an object");
+        check_error("{", "it is not valid JSON: EOF while parsing an object at line 1 column 1");
         check_error(
             r#"{"version": 3}"#,
-            "it has version 3, and this program reads version 1; use the program that wrote it, or a newer one",
+            "its format has version 3, but this program supports version 1; use the program that wrote it, or a newer one",
         );
         check_error(
             r#"{"version":1,"skills":{"a":{"version":"x"}}}"#,
-            "`skills.a.version` is wrong: unexpected character 'x' while parsing major version number",
+            "`skills.a.version` is invalid: unexpected character 'x' while parsing major version number",
         );
-        // NEG-1, attack registry-B13: a lock names no places outside.
+        // NEG-1, attack registry-B13: a name in a lock file can't lead out of the store.
         let poisoned = r#"{"version":1,"skills":{"../../x":{}}}"#;
         let error = LockFile::parse(poisoned).expect_err("refused").to_string();
-        assert!(error.starts_with("`skills.../../x` has no name that can be installed"), "{error}");
+        assert!(error.starts_with("`skills.../../x` is not a valid skill name"), "{error}");
         check_error(
             r#"{"version":1,"skills":{"a":{"version":"1.0.0","integrity":"i","security_tier":"gold","installed_at":"t"}}}"#,
-            "`skills.a.security_tier` is wrong: `gold` is not a tier, expected `verified`, `community` or `experimental`",
+            "`skills.a.security_tier` is invalid: `gold` is not a tier, expected `verified`, `community` or `experimental`",
         );
         check_error(
             r#"{"version":1,"skills":{"a":{"version":"1.0.0","integrity":"i","security_tier":"community","installed_at":"t","source":{"type":"git","url":"u","commit":"c","folder":"../x"}}}}"#,
-            "`skills.a.source.folder` is wrong: the path `../x` has a part `.` or `..`",
+            "`skills.a.source.folder` is invalid: the path `../x` has a part `.` or `..`",
         );
     }
 }

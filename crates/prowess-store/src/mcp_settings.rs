@@ -43,7 +43,7 @@ const MODE_BITS: u32 = 0o777;
 pub struct SettingsChange {
     /// The agent.
     pub agent: &'static Agent,
-    /// What is done.
+    /// The action.
     pub action: SettingsAction,
     /// The file.
     pub path: PathBuf,
@@ -53,13 +53,13 @@ pub struct SettingsChange {
     before: Option<String>,
     /// The text to write; `None` if the file is removed.
     after: Option<String>,
-    /// What to record; `None` to forget.
+    /// The entry to record; `None` removes it from the record.
     written: Option<WrittenEntry>,
     /// Folders to remove if they are empty.
     remove_folders: Vec<PathBuf>,
 }
 
-/// What is done with a settings file.
+/// The action on a settings file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingsAction {
     /// An entry is added.
@@ -242,9 +242,9 @@ fn settings_file(
     places: &Places,
 ) -> Result<(&'static McpSettings, SettingsFile), Problem> {
     if scope == Scope::Project && places.project.is_none() {
-        let message = "there is no project here";
+        let message = "the current folder is not in a project";
         return Err(Problem::new("no-project", ProblemKind::NotFound, message)
-            .advice("go into a repository, or choose the settings of the user"));
+            .advice("change to a project, or choose the user's settings"));
     }
     let settings = of(agent, scope).ok_or_else(|| no_settings(agent, scope))?;
     let location = settings.locate(places).ok_or_else(|| no_settings(agent, scope))?;
@@ -269,7 +269,7 @@ fn no_settings(agent: &Agent, scope: Scope) -> Problem {
     known.dedup();
     let message = format!("the format of the MCP settings of {} is not known", agent.title);
     Problem::new("no-mcp-settings", ProblemKind::InvalidInput, message)
-        .advice(format!("known are {}", known.join(", ")))
+        .advice(format!("supported agents: {}", known.join(", ")))
 }
 
 fn has_entry(text: &str, settings: &McpSettings, entry: &ServerEntry) -> bool {
@@ -300,7 +300,7 @@ impl SettingsFile {
         let parts = below.iter().map(|part| part.to_str().map(str::to_owned));
         let parts: Option<Vec<String>> = parts.collect();
         let Some([folders @ .., name]) = parts.as_deref() else {
-            let message = format!("`{shown}` is not a path of a file");
+            let message = format!("`{shown}` is not a file path");
             return Err(Problem::new("settings-unreadable", ProblemKind::Failed, message));
         };
         let (folders, name) = (folders.to_vec(), name.clone());

@@ -62,12 +62,12 @@ pub enum MetadataError {
     Empty,
     /// Another name was chosen although its own can be installed.
     #[error(
-        "it is called `{0}`, and another name can only be given to a skill whose own can't be installed"
+        "it is named `{0}`, which is valid: only a skill whose own name is invalid can be given another one"
     )]
     HasName(SkillName),
     /// It requires a later client (SKL layer 3).
     #[error(
-        "it asks for a client of version {wanted}, and this one does what {COMPATIBLE_CLIENT} does"
+        "it requires client version {wanted}, but this program supports the features of version {COMPATIBLE_CLIENT}"
     )]
     NewerClient {
         /// The required version.
@@ -123,7 +123,7 @@ fn describe_checked(
     let is_prose = checked.document.front_matter == FrontMatter::Absent;
     if !checked.is_skill() || (is_prose && !errors.is_empty()) {
         let first = errors.first().map(|(_, message)| message.clone());
-        let first = first.unwrap_or_else(|| "it is no text".to_owned());
+        let first = first.unwrap_or_else(|| "it is not text".to_owned());
         return Err(MetadataError::Unreadable(first));
     }
     let skill = checked.skill;
@@ -143,7 +143,7 @@ fn describe_checked(
         Some(ParsedVersion::Exact(version) | ParsedVersion::Evident(version)) => version,
         Some(ParsedVersion::Nothing) => {
             warnings.push(format!(
-                "its version `{}` is not of the form `1.2.3`, so it is installed like one without a version",
+                "its version `{}` is not of the form `1.2.3`, so it is treated as a skill without a version",
                 written_version.as_deref().unwrap_or_default()
             ));
             semver::Version::new(0, 0, 0)
@@ -160,7 +160,7 @@ fn describe_checked(
     }
     if let Some(own) = &calls_itself {
         warnings.push(format!(
-            "it calls itself `{own}`; agents that want a skill to be called like its folder may not load it"
+            "it declares the name `{own}`; agents that require the name of its folder may not load it"
         ));
     }
     let is_settled = |rule: &str| rule == NAME_RULE && calls_itself.is_some();
@@ -267,11 +267,11 @@ mod tests {
         );
         check(
             "name: greet\ndescription: Greets\nmin-skillli-version: 2.0.0",
-            "it asks for a client of version 2.0.0, and this one does what 1.0.0 does",
+            "it requires client version 2.0.0, but this program supports the features of version 1.0.0",
         );
         check(
             "name: greet\ndescription: Greets\nmin-skillli-version: latest",
-            "it asks for a client of version latest, and this one does what 1.0.0 does",
+            "it requires client version latest, but this program supports the features of version 1.0.0",
         );
     }
 }

@@ -99,7 +99,9 @@ pub enum PlacementChange {
 #[derive(Debug, thiserror::Error)]
 pub enum PlacementError {
     /// There is no project.
-    #[error("there is no project here: go into one, or place the skill for the user")]
+    #[error(
+        "the current folder is not in a project: change to one, or place the skill for the user"
+    )]
     NoProject,
     /// The agent has no folder of that scope.
     #[error("{agent} has no folder of the {}: place the skill in {}", .scope.as_str(), other(*.scope))]
@@ -110,7 +112,7 @@ pub enum PlacementError {
         scope: Scope,
     },
     /// The path is occupied.
-    #[error("`{}` is {what}, which was not put there by us: move it away, or rename it", .path.display())]
+    #[error("`{}` is {what}, which prowess does not manage: move or rename it", .path.display())]
     Occupied {
         /// The path.
         path: PathBuf,
@@ -119,7 +121,7 @@ pub enum PlacementError {
     },
     /// The folder is outside the project or the home because of a symbolic link (attack registry-B14).
     #[error(
-        "`{}` leads to `{}`, outside of `{}`: nothing is written there; remove the link, or place the skill by hand",
+        "`{}` leads to `{}`, outside `{}`, and nothing was written: remove the link, or place the skill by hand",
         .path.display(), .to.display(), .anchor.display()
     )]
     Leaves {
@@ -131,7 +133,7 @@ pub enum PlacementError {
         anchor: PathBuf,
     },
     /// The record of placements is invalid (attack registry-B13).
-    #[error("`{}` can't be relied on: {why}; correct it, or remove it and what it lists", .path.display())]
+    #[error("`{}` is invalid: {why}; correct it, or remove it and the placements that it lists", .path.display())]
     Record {
         /// The record.
         path: PathBuf,
@@ -207,7 +209,7 @@ pub fn check(
 
 /// The destination of a skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Destination {
+pub struct PlacementDestination {
     /// The skill.
     pub skill: SkillName,
     /// The path, free of symbolic links.
@@ -224,7 +226,7 @@ pub struct Destination {
 pub fn destinations(
     places: &Places,
     request: &PlacementRequest<'_>,
-) -> Result<Vec<Destination>, PlacementError> {
+) -> Result<Vec<PlacementDestination>, PlacementError> {
     let record = Record::read(places, request.scope)?;
     let source = Source::expect(request.directory);
     let mut destinations = Vec::new();
@@ -245,7 +247,7 @@ pub fn destinations(
             },
         };
         let skill = request.skill.clone();
-        destinations.push(Destination { skill, path, owners, is_copy, in_the_way });
+        destinations.push(PlacementDestination { skill, path, owners, is_copy, in_the_way });
     }
     Ok(destinations)
 }
@@ -343,14 +345,14 @@ impl Place {
             .find(|agent| agent.sees_links(request.scope) == LinkSupport::No);
         let why = match (request.mode, blind, &there) {
             (PlacementMode::Link, ..) => None,
-            (PlacementMode::Copy, ..) => Some("a copy was asked for".to_owned()),
+            (PlacementMode::Copy, ..) => Some("a copy was requested".to_owned()),
             (PlacementMode::AsSeen, Some(agent), _) => {
                 let source = agent.links.source.unwrap_or_default();
                 Some(format!("{} is reported not to see links ({source})", agent.title))
             }
             // A copy was requested earlier.
             (PlacementMode::AsSeen, None, There::Ours(PlacementForm::Copy(_))) => {
-                Some("it is one already".to_owned())
+                Some("it is already a copy".to_owned())
             }
             (PlacementMode::AsSeen, None, _) => None,
         };
@@ -362,7 +364,7 @@ impl Place {
 fn occupied(path: PathBuf, theirs: &Theirs, is_recorded: bool) -> PlacementError {
     let what = match theirs {
         Theirs::Link(target) => format!("a link to `{}`", target.display()),
-        Theirs::Folder if is_recorded => "a folder that somebody has changed since".to_owned(),
+        Theirs::Folder if is_recorded => "a folder that was changed after it was placed".to_owned(),
         Theirs::Folder => "a folder".to_owned(),
         Theirs::Other => "a file".to_owned(),
     };

@@ -76,7 +76,7 @@ impl ProjectRoot {
                 !source.is_remote() && self.written(location).is_none()
             }
             Pinned::Git { .. } => !source.is_remote(),
-            Pinned::WellKnown { .. } | Pinned::Registry { .. } => false,
+            Pinned::WellKnown { .. } | Pinned::Registry { .. } | Pinned::Mcp { .. } => false,
         }
     }
 
@@ -89,7 +89,7 @@ impl ProjectRoot {
             }
             *path = self.meant(path).ok_or_else(|| LockError::Field {
                 place: format!("skills.{name}.source.{key}"),
-                problem: format!("is `{path}`, which leads out of the repository"),
+                problem: format!("is `{path}`, which is outside the repository"),
             })?;
         }
         Ok(lock)
@@ -118,7 +118,8 @@ fn local_path(source: &mut Pinned) -> Option<(&'static str, &mut String)> {
         Pinned::File { .. }
         | Pinned::Git { .. }
         | Pinned::WellKnown { .. }
-        | Pinned::Registry { .. } => None,
+        | Pinned::Registry { .. }
+        | Pinned::Mcp { .. } => None,
     }
 }
 

@@ -1,4 +1,4 @@
-//! How a user names what is to be installed: a path, an installed name, a name in a registry, a repository, a domain.
+//! References to skills: a path, an installed name, a name in a registry, a repository or a domain.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,128 +7,140 @@ use std::str::FromStr;
 use prowess_package::name::{SkillName, SkillNameError};
 use prowess_package::path::PackagePath;
 
-/// What a word on the command line means.
+/// The parsed reference to a skill or to several skills of one source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reference {
-    /// A folder, a `SKILL.md`, or an archive on this machine.
+    /// A folder, a `SKILL.md` or an archive on this machine.
     Path(PathBuf),
-    /// A skill of a registry: `name`, `ns/name`, each perhaps with `@range` (SRT §8).
+    /// A skill in a registry: `name` or `ns/name`, optionally with `@range` (SRT §8).
     Named(NamedReference),
     /// A repository.
     Git(GitReference),
-    /// A domain that publishes skills below `/.well-known/` (R23), perhaps one skill of it.
+    /// A domain that publishes skills under `/.well-known/` (R23), or one of its skills.
     Domain(DomainReference),
-    /// One archive, or one `SKILL.md`, at an address.
+    /// The URL of an archive or a `SKILL.md`.
     Address(String),
+    /// An MCP server that publishes skills, as it is configured for an agent: `mcp:SERVER`, `mcp:SERVER/skill`.
+    Server(ServerReference),
 }
 
-/// A skill of a registry.
+/// A skill in a registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedReference {
-    /// Who publishes it.
+    /// The namespace of its publisher.
     pub namespace: Option<SkillName>,
-    /// What it is called.
+    /// The name.
     pub name: SkillName,
-    /// The range as written; `None` is any version.
+    /// The range as written; `None` matches any version.
     pub range: Option<String>,
 }
 
-/// A repository, or a folder of one.
+/// A git repository, or a folder in one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitReference {
-    /// What git is given.
+    /// The URL that git receives.
     pub url: String,
-    /// A branch, a tag or a commit.
+    /// A branch, tag or commit.
     pub revision: Option<String>,
-    /// The folder that holds the skill or the skills.
+    /// The folder that contains the skill or the skills.
     pub folder: Option<PackagePath>,
 }
 
 /// A domain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DomainReference {
-    /// Scheme, host, port and perhaps a path, without a slash at the end.
+    /// The scheme, host, port and an optional path, without a trailing slash.
     pub base: String,
+    /// The name of one skill; `None` for all that the domain publishes.
+    pub skill: Option<SkillName>,
+}
+
+/// A configured MCP server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerReference {
+    /// Its name in the settings.
+    pub server: String,
     /// One skill of those it publishes.
     pub skill: Option<SkillName>,
 }
 
-/// How `a/b` is understood, which means a repository to some and a skill of a registry to others.
+/// The meaning of `a/b`, which can be a repository or a skill in a registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SlashMeaning {
-    /// No registry is configured: `owner/repository` on the usual host.
+    /// No registry is configured: `owner/repository` on the default host.
     Repository,
-    /// A registry is configured: `namespace/name`. Asking both would let whoever owns the other name decide (attack registry-A9).
+    /// A registry is configured: `namespace/name`. If both were queried, the owner of the other name could take it
+    /// over (attack registry-A9).
     Registry,
 }
 
-/// What lies at a path.
+/// The kind of a path on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathKind {
-    /// Nothing.
+    /// The path does not exist.
     Nothing,
     /// A file.
     File,
-    /// A folder, or anything else.
+    /// A folder, or anything else that exists.
     Folder,
 }
 
-/// Why a word is no reference.
+/// Why a reference can't be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReferenceError {
-    /// Nothing.
-    #[error("an empty word names no skill")]
+    /// The reference is empty.
+    #[error("the reference is empty")]
     Empty,
-    /// Neither a path that is there nor anything else.
+    /// The reference is neither an existing path nor of any other known form.
     #[error(
-        "`{text}` is neither a folder or file here, nor `name`, `namespace/name`, `owner/repository`, a URL or a domain{}",
+        "`{text}` is neither an existing file or folder nor `name`, `namespace/name`, `owner/repository`, a URL or a domain{}",
         because(.name.as_ref())
     )]
     Unknown {
-        /// The word, made visible.
+        /// The reference, with invisible characters made visible.
         text: String,
-        /// Why it is no name.
+        /// Why it is not a valid skill name.
         name: Option<SkillNameError>,
     },
-    /// A path that is there, and a repository or a skill of a registry as well.
-    #[error("`{text}` is a folder or file here, and could also be {}", .other.noun())]
+    /// The reference is an existing path, but could also be a repository or a skill in a registry.
+    #[error("`{text}` is an existing file or folder, but could also be {}", .other.noun())]
     Ambiguous {
-        /// The word.
+        /// The reference.
         text: String,
-        /// What else it could mean.
+        /// The other meaning.
         other: OtherMeaning,
     },
-    /// A transport that runs programs or sends in the clear.
-    #[error("`{scheme}:` addresses are not used; give `https:`, `ssh:` or a path")]
+    /// The transport runs programs or is not encrypted.
+    #[error("`{scheme}:` URLs are not supported; use `https:`, `ssh:` or a path")]
     Scheme {
         /// The scheme.
         scheme: String,
     },
-    /// A folder of a repository that leads out of it.
+    /// The folder is outside the repository.
     #[error("`{folder}` is not a folder of a repository")]
     Folder {
-        /// What was given.
+        /// The folder.
         folder: String,
     },
-    /// A revision that git would take for an option, or that is none.
-    #[error("`{revision}` is no branch, tag or commit")]
+    /// The revision is invalid, or git would parse it as an option.
+    #[error("`{revision}` is not a valid branch, tag or commit")]
     Revision {
-        /// What was given.
+        /// The revision.
         revision: String,
     },
 }
 
-/// What `a/b` could mean besides a path.
+/// The meaning of `a/b` besides a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OtherMeaning {
-    /// A repository with this address.
+    /// A repository, with its URL.
     Repository(String),
-    /// A skill of a registry with this name.
+    /// A skill in a registry, with its name.
     Registry(String),
 }
 
 impl OtherMeaning {
-    /// A spelling that means this and nothing else.
+    /// An unambiguous spelling of the same reference.
     pub fn spelling(&self) -> &str {
         match self {
             Self::Repository(spelling) | Self::Registry(spelling) => spelling,
@@ -138,30 +150,31 @@ impl OtherMeaning {
     fn noun(&self) -> &'static str {
         match self {
             Self::Repository(_) => "a repository",
-            Self::Registry(_) => "a skill of the registry",
+            Self::Registry(_) => "a skill in the registry",
         }
     }
 }
 
-/// Where `owner/repository` lies.
+/// The default host of `owner/repository`.
 const USUAL_HOST: &str = "https://github.com";
 
-/// Endings of archives that can be unpacked.
+/// The file name extensions of archives that can be unpacked.
 pub const ARCHIVE_ENDINGS: [&str; 4] = [".tar.gz", ".tgz", ".zip", ".skill"];
 
-/// Further endings of files. `.md` and `.zip` are domains of the first level too: a file that is spelt wrong must not be
-/// fetched from a stranger. Whoever means such a domain writes `https://`.
+/// Other file name extensions. `.md` and `.zip` are also top-level domains: a misspelt file name must not be fetched
+/// from a stranger's domain. Such domains need the prefix `https://`.
 const FILE_ENDINGS: [&str; 14] = [
     ".md", ".txt", ".json", ".yaml", ".yml", ".toml", ".tar", ".tar.xz", ".txz", ".tar.bz2",
     ".tbz2", ".tar.zst", ".7z", ".rar",
 ];
 
 impl Reference {
-    /// Understands a word. `here` says what lies at a path; it is asked only about words that could be one.
+    /// Parses a reference. `here` returns the kind of a path; it is only called for references that may be paths.
     ///
-    /// What looks like a path (`./x`, `/x`, `~/x`, a file's ending) is one. Anything else is a path only when it is there
-    /// and could not be a name, so that a folder called like a skill or a domain never hides it. `a/b` that is there and
-    /// could be a repository is an error: only whoever wrote it knows which one is meant.
+    /// A reference in the form of a path (`./x`, `/x`, `~/x`, a known extension) is always a path. Any other is only
+    /// a path if the path exists and the reference is not a valid name, so that a folder never hides the skill or
+    /// domain of the same name. An existing `a/b` that could also be a repository is an error: only the user knows
+    /// which one is meant.
     pub fn parse(
         text: &str,
         slash: SlashMeaning,
@@ -178,6 +191,9 @@ impl Reference {
         if looks_like_path(text) {
             return Ok(Self::Path(PathBuf::from(text)));
         }
+        if let Some(rest) = text.strip_prefix("mcp:") {
+            return server(rest).ok_or_else(|| unknown(None));
+        }
         if let Some(rest) = text.strip_prefix("github:") {
             return git_short(rest, unknown);
         }
@@ -191,7 +207,8 @@ impl Reference {
                 other => Err(ReferenceError::Scheme { scheme: other.to_owned() }),
             };
         }
-        // `user@host:path` is how git spells ssh. A double colon is how it spells programs to be run.
+        // `user@host:path` is git's syntax for SSH. A double colon is its syntax for remote helpers, which are
+        // programs.
         if let Some((before, after)) = text.split_once(':') {
             if after.starts_with(':') {
                 return Err(ReferenceError::Scheme { scheme: before.to_owned() });
@@ -231,7 +248,7 @@ impl Reference {
             }
             Ok(named) => Ok(Self::Named(named)),
             Err(_) if here(text) != PathKind::Nothing => Ok(Self::Path(PathBuf::from(text))),
-            // `owner/repository/folder`, and names that only repositories have.
+            // `owner/repository/folder`, and names that are only valid for repositories.
             Err(_) if text.contains('/') => git_short(text, unknown),
             Err(error) => Err(unknown(Some(error))),
         }
@@ -239,7 +256,7 @@ impl Reference {
 }
 
 impl Reference {
-    /// A repository by its address, perhaps with `revision:folder`.
+    /// Parses the URL of a repository, optionally with a fragment `revision:folder`.
     pub fn repository(url: String, fragment: Option<&str>) -> Result<Self, ReferenceError> {
         let (revision, folder) = of_fragment(fragment);
         git(url, revision, folder)
@@ -278,6 +295,10 @@ impl fmt::Display for Reference {
                 None => domain.base.fmt(formatter),
             },
             Self::Address(address) => address.fmt(formatter),
+            Self::Server(server) => match &server.skill {
+                Some(skill) => write!(formatter, "mcp:{}/{skill}", server.server),
+                None => write!(formatter, "mcp:{}", server.server),
+            },
         }
     }
 }
@@ -297,6 +318,16 @@ impl fmt::Display for GitReference {
 
 fn because(name: Option<&SkillNameError>) -> String {
     name.map(|error| format!(": {error}")).unwrap_or_default()
+}
+
+/// `SERVER` or `SERVER/skill`. Names of servers are keys of somebody's settings, in which slashes are rare.
+fn server(text: &str) -> Option<Reference> {
+    let (server, skill) = match text.rsplit_once('/') {
+        Some((server, skill)) => (server, Some(skill.parse().ok()?)),
+        None => (text, None),
+    };
+    let is_name = !server.is_empty() && !server.chars().any(char::is_control);
+    is_name.then(|| Reference::Server(ServerReference { server: server.to_owned(), skill }))
 }
 
 fn looks_like_path(text: &str) -> bool {
@@ -332,8 +363,8 @@ fn named(text: &str) -> Result<NamedReference, SkillNameError> {
     })
 }
 
-/// A host with a dot, perhaps a port, perhaps `#skill`; or a port of this machine, which alone is asked without
-/// encryption.
+/// Parses a host with a dot, optionally with a port and `#skill`, or a port of localhost, the only host that is
+/// contacted without encryption.
 fn domain(text: &str) -> Option<Result<Reference, ReferenceError>> {
     let (host, skill) = match text.split_once('#') {
         Some((host, skill)) => (host, Some(skill)),
@@ -369,7 +400,7 @@ fn of_domain(base: String, skill: Option<&str>) -> Result<Reference, ReferenceEr
     Ok(Reference::Domain(DomainReference { base, skill }))
 }
 
-/// An address of the web: an archive, a file, a repository on a host that is known for them, or a domain.
+/// Parses a web URL: an archive, a file, a repository on a known host, or a domain.
 fn web(text: &str) -> Result<Reference, ReferenceError> {
     let (address, fragment) = match text.split_once('#') {
         Some((address, fragment)) => (address, Some(fragment)),
@@ -396,7 +427,7 @@ fn web(text: &str) -> Result<Reference, ReferenceError> {
     of_domain(address.trim_end_matches('/').to_owned(), fragment)
 }
 
-/// A page of a forge, as it is copied from a browser: `/owner/repo/tree/main/skills/x`.
+/// Parses the URL of a page on a git hosting site, as copied from a browser: `/owner/repo/tree/main/skills/x`.
 fn forge_page(
     scheme: &str,
     host: &str,
@@ -422,7 +453,7 @@ fn forge_page(
     }
 }
 
-/// `owner/repository[/folder][#revision]` on the usual host.
+/// Parses `owner/repository[/folder][#revision]` on the default host.
 fn git_short(
     text: &str,
     unknown: impl Fn(Option<SkillNameError>) -> ReferenceError,
@@ -449,7 +480,7 @@ fn git_short(
     git(format!("{USUAL_HOST}/{owner}/{repository}"), revision, folder)
 }
 
-/// `URL[#revision[:folder]]`.
+/// Parses `URL[#revision[:folder]]`.
 fn git_url(text: &str) -> Result<Reference, ReferenceError> {
     let (url, fragment) = match text.split_once('#') {
         Some((url, fragment)) => (url, Some(fragment)),
@@ -487,7 +518,7 @@ fn git(
     Ok(Reference::Git(GitReference { url, revision, folder }))
 }
 
-/// What git allows in the name of a branch or tag, without anything that it would take for an option or an expression.
+/// Whether git allows it as the name of a branch or tag and would not parse it as an option or an expression.
 fn is_revision(text: &str) -> bool {
     !text.is_empty()
         && text.len() <= 250
@@ -519,6 +550,7 @@ mod tests {
                     Reference::Git(_) => "git",
                     Reference::Domain(_) => "domain",
                     Reference::Address(_) => "address",
+                    Reference::Server(_) => "server",
                 };
                 format!("{kind} {reference}")
             }
@@ -580,9 +612,9 @@ mod tests {
     #[test]
     fn a_folder_that_could_be_a_repository_is_neither() {
         use SlashMeaning::{Registry, Repository};
-        let start = "error `both/here` is a folder or file here, and could also be";
+        let start = "error `both/here` is an existing file or folder, but could also be";
         check("both/here", Repository, &format!("{start} a repository"));
-        check("both/here", Registry, &format!("{start} a skill of the registry"));
+        check("both/here", Registry, &format!("{start} a skill in the registry"));
         check("./both/here", Repository, "path ./both/here");
         check("@both/here", Registry, "named both/here");
         check("both/here@1", Registry, "named both/here@1");
@@ -604,29 +636,29 @@ mod tests {
 
     #[test]
     fn what_would_run_or_leave_is_refused() {
-        // NEG-4: nothing here reaches a shell, and git is not told to run anything either. NEG-5: names hold no separators.
+        // NEG-4: no reference reaches a shell or makes git run a program. NEG-5: names contain no separators.
         use SlashMeaning::Registry;
-        let neither = "is neither a folder or file here, nor `name`, `namespace/name`, `owner/repository`, a URL or a domain";
-        check("", Registry, "error an empty word names no skill");
+        let neither = "is neither an existing file or folder nor `name`, `namespace/name`, `owner/repository`, a URL or a domain";
+        check("", Registry, "error the reference is empty");
         check(
             "ext::sh -c id",
             Registry,
-            "error `ext:` addresses are not used; give `https:`, `ssh:` or a path",
+            "error `ext:` URLs are not supported; use `https:`, `ssh:` or a path",
         );
         check(
             "ftp://host.example/x",
             Registry,
-            "error `ftp:` addresses are not used; give `https:`, `ssh:` or a path",
+            "error `ftp:` URLs are not supported; use `https:`, `ssh:` or a path",
         );
         check(
             "git+--upload-pack=id",
             Registry,
-            "error `--upload-pack=id:` addresses are not used; give `https:`, `ssh:` or a path",
+            "error `--upload-pack=id:` URLs are not supported; use `https:`, `ssh:` or a path",
         );
         check(
             "github:a/b#--upload-pack=id",
             Registry,
-            "error `--upload-pack=id` is no branch, tag or commit",
+            "error `--upload-pack=id` is not a valid branch, tag or commit",
         );
         check("github:a/b#v1:../../x", Registry, "error `../../x` is not a folder of a repository");
         check("a/$(id)", Registry, &format!("error `a/$(id)` {neither}"));

@@ -1,5 +1,4 @@
-//! Reviews a skill before it is installed or updated: refusals, questions, warnings.
-//! Pure: everything that is compared is handed in.
+//! Reviews a skill before it is installed or updated: refusals, questions, warnings. Pure: all inputs are passed in.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -7,59 +6,64 @@ use std::fmt;
 use prowess_core::Remedy;
 use prowess_format::skill::Skill;
 use prowess_policy::{Grant, GrantSet, GrantSource, Origin, Tier, Trust, matrix};
-use prowess_trust::{Change, Evidence};
+use prowess_trust::{Evidence, EvidenceChange};
 
 use crate::capabilities::{Capability, CapabilityKind};
 use crate::lock::LockEntry;
 use crate::source::Pinned;
 use crate::store::Occupant;
+use crate::suspicion::{AllowedRules, Suspicion, Suspicions};
 
-/// A skill that somebody wants to install.
+/// A skill to review before its installation.
 #[derive(Debug, Clone)]
 pub struct Candidate<'a> {
-    /// What it calls itself, where the user gave it another name.
+    /// Its declared name, if the user gave it another one.
     pub calls_itself: Option<&'a str>,
-    /// Whether it has no front matter, and the installed one does.
+    /// Whether it has no front matter although the installed version has one.
     pub is_prose: bool,
-    /// What is wrong with its `SKILL.md`, unless the installed one has errors too.
+    /// The errors in its `SKILL.md`, unless the installed version has errors too.
     pub errors: &'a [String],
     /// Its version.
     pub version: &'a semver::Version,
-    /// Everything it asks for.
+    /// The permissions that it requests.
     pub grants: &'a GrantSet,
-    /// The tier that counts (R19), and who signed it.
+    /// Its effective tier (R19) and its signers.
     pub evidence: &'a Evidence,
-    /// The owner that the registry names.
+    /// The owner according to the registry.
     pub owner: Option<&'a str>,
-    /// Where it comes from.
+    /// Its source.
     pub source: &'a Pinned,
-    /// Whether the user named it, or it is there because another skill needs it.
+    /// Whether the user requested it by name; otherwise it is a dependency.
     pub is_explicit: bool,
-    /// Whether one of its signers was accepted for this skill, although an earlier version had another one.
+    /// Whether the user has accepted one of its signers for this skill, although an earlier version had another
+    /// signer.
     pub signer_accepted: bool,
-    /// What it claims, where that is less than what its signatures prove.
+    /// Its claimed tier, if it is lower than what its signatures prove.
     pub lower_claim: Option<LowerClaim>,
     /// What it can make an agent do.
     pub capabilities: &'a [Capability],
-    /// The lines of capabilities that the user has agreed to for the installed version.
+    /// The lines of capabilities that the user has approved for the installed version.
     pub accepted: &'a BTreeSet<String>,
-    /// The scripts of the installed version whose content is another one now.
+    /// The scripts of the installed version whose content has changed.
     pub changed_scripts: &'a BTreeSet<String>,
+    /// What the scanner says about it.
+    pub suspicions: &'a Suspicions,
 }
 
-/// A skill that claims less than is proved: the lower one counts (R19), which nobody guesses who has just trusted its signer.
+/// A tier claimed by a skill that is lower than what its signatures prove. The lower one is effective (R19), which is
+/// unexpected for a user who has just trusted the signer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LowerClaim {
-    /// What it calls itself.
+    /// The claimed tier.
     pub claimed: Tier,
-    /// What its signatures prove.
+    /// The tier that its signatures prove.
     pub proved: Tier,
-    /// The line of its `SKILL.md` that says so.
+    /// The line of its `SKILL.md` with the claim.
     pub line: usize,
 }
 
 impl LowerClaim {
-    /// Compares what a skill calls itself with what its signatures prove. `manifest` is its `SKILL.md`.
+    /// Compares the claimed tier with the proved one. `manifest` is the `SKILL.md`.
     pub fn of(skill: &Skill, proved: Tier, manifest: &[u8]) -> Option<Self> {
         let word = skill.security_tier.as_ref()?;
         let claimed = Trust::of(skill, proved, None, Origin::Downloaded).claimed()?;
@@ -74,12 +78,12 @@ impl fmt::Display for LowerClaim {
         let Self { claimed, proved, line } = self;
         write!(
             formatter,
-            "its signatures prove {proved}, and it calls itself {claimed} (line {line} of its SKILL.md)"
+            "its signatures prove {proved}, but it declares itself {claimed} (line {line} of its SKILL.md)"
         )
     }
 }
 
-/// What the user has allowed in advance, each by its own option.
+/// The user's permissions in advance, one per command line option.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct InstallPermissions {
     /// `--allow-experimental` (GAIA §4.3).
@@ -88,95 +92,100 @@ pub struct InstallPermissions {
     pub unsigned: bool,
     /// `--replace-owner` (attack registry-A8).
     pub replace_owner: bool,
+    /// `--allow-blocked`, by the names of rules.
+    pub blocked: AllowedRules,
 }
 
 /// The result of a review.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Review {
-    /// Why it is not installed, whatever anybody answers.
-    pub refusals: Vec<Refusal>,
-    /// What the user must agree to.
-    pub questions: Vec<Question>,
+    /// Reasons to refuse the installation, which no confirmation can override.
+    pub refusals: Vec<InstallRefusal>,
+    /// Questions that the user must confirm.
+    pub questions: Vec<InstallQuestion>,
 }
 
-/// Why a skill is not installed.
+/// A reason to refuse the installation of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refusal {
-    /// Nobody vouches for it, and nobody said that this is all right (GAIA §4.3).
+pub enum InstallRefusal {
+    /// No trusted signer, and experimental skills are not allowed (GAIA §4.3).
     Experimental,
-    /// Somebody vouches for it, and it calls itself experimental: the lower one counts (R19).
+    /// It has a trusted signer but claims to be experimental; the lower tier is effective (R19).
     CallsItselfExperimental(LowerClaim),
-    /// An experimental dependency (GAIA §4.3): it must be installed by its own name.
+    /// It is experimental and a dependency (GAIA §4.3): it must be requested by name.
     ExperimentalDependency,
-    /// The earlier version was signed (attack registry-C3), or by somebody else (attack registry-C4).
-    Signature(Change),
-    /// Another owner than before (attacks registry-A5, registry-A8).
+    /// It lost its signature (attack registry-C3) or has another signer (attack registry-C4).
+    Signature(EvidenceChange),
+    /// Its owner has changed (attacks registry-A5, registry-A8).
     OtherOwner {
-        /// Who owns the installed one.
+        /// The owner of the installed version.
         was: String,
-        /// Who owns this one.
+        /// The owner of this version.
         now: String,
     },
-    /// Another registry, repository or domain than before (attack registry-A9).
+    /// Its registry, repository or domain has changed (attack registry-A9).
     OtherPlace {
-        /// Where the installed one came from.
+        /// The source of the installed version.
         was: String,
-        /// Where this one comes from.
+        /// The source of this version.
         now: String,
     },
-    /// Something is in its place that was not installed, with other content. It may be the user's own.
+    /// Its path is occupied by other content that was not installed. It may be the user's own.
     Occupied(Occupant),
-    /// A grant that no user and no tier can give.
+    /// The scanner found it to be malicious (attack registry-E1).
+    Blocked(Suspicion),
+    /// It requests a permission that can't be granted by any user or tier.
     Ungrantable(String),
-    /// It is signed, and was given another name. A signature is about a name as well (R49).
+    /// It is signed, but the user gave it another name. A signature covers the name as well (R49).
     SignedAsOther {
-        /// What it calls itself.
+        /// The declared name.
         own: String,
     },
 }
 
-/// What the user must agree to before it is installed.
+/// A question that the user must confirm before the installation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Question {
+pub enum InstallQuestion {
     /// Its `SKILL.md` has no front matter (R8).
     NoFrontMatter,
     /// Its `SKILL.md` has errors.
     Errors {
-        /// The first of them.
+        /// The message of the first error.
         first: String,
-        /// How many there are.
+        /// The number of errors.
         count: usize,
-        /// What `prowess check` can look at.
+        /// The folder for `prowess check`, if it is local.
         folder: Option<String>,
     },
-    /// A dangerous permission (GAIA §4.2).
+    /// The scanner found something that the user must look at.
+    Suspicious(Suspicion),
+    /// It requests a dangerous permission (GAIA §4.2).
     Dangerous(String),
-    /// A permission that the installed version does not have (attack registry-C23).
+    /// It requests a permission that the installed version doesn't (attack registry-C23).
     Wider(String),
-    /// Something that it can make an agent do, and that the user has not agreed to yet. A signature says who wrote it and
-    /// does not answer this.
+    /// It has a capability that the user hasn't approved yet. A signature proves who wrote it, but not what it does.
     Capability(Capability),
-    /// A script that the user has agreed to, with other content.
+    /// An approved script has changed.
     ChangedScript(Capability),
-    /// Its signatures prove less than before, or more, which lets it do more without a question.
-    Tier(Change),
-    /// An older version than the installed one.
+    /// Its signatures prove a lower tier than before, or a higher one, which removes questions.
+    Tier(EvidenceChange),
+    /// It is older than the installed version.
     Older {
         /// The installed version.
         was: semver::Version,
     },
-    /// Another tool has written down other files for it.
+    /// Another tool has recorded a different hash for its files.
     OtherHash {
-        /// Which tool.
+        /// The tool.
         tool: String,
-        /// What it has written down.
+        /// The recorded hash.
         was: String,
-        /// The hash of the files that are there now.
+        /// The hash of the current files.
         now: String,
     },
 }
 
-/// Reviews a candidate against what is installed under its name.
+/// Reviews a candidate, compared with the installed version.
 pub fn review(
     candidate: &Candidate<'_>,
     installed: Option<&LockEntry>,
@@ -186,21 +195,21 @@ pub fn review(
     if candidate.evidence.tier == Tier::Experimental && !is_known_experimental(candidate, installed)
     {
         if !candidate.is_explicit {
-            review.refusals.push(Refusal::ExperimentalDependency);
+            review.refusals.push(InstallRefusal::ExperimentalDependency);
         } else if !permissions.experimental {
             review.refusals.push(match &candidate.lower_claim {
-                Some(lower_claim) => Refusal::CallsItselfExperimental(lower_claim.clone()),
-                None => Refusal::Experimental,
+                Some(lower_claim) => InstallRefusal::CallsItselfExperimental(lower_claim.clone()),
+                None => InstallRefusal::Experimental,
             });
         }
     }
     if let Some(own) = candidate.calls_itself
         && !candidate.evidence.signers.is_empty()
     {
-        review.refusals.push(Refusal::SignedAsOther { own: own.to_owned() });
+        review.refusals.push(InstallRefusal::SignedAsOther { own: own.to_owned() });
     }
     if candidate.is_prose {
-        review.questions.push(Question::NoFrontMatter);
+        review.questions.push(InstallQuestion::NoFrontMatter);
     }
     if let Some(first) = candidate.errors.first() {
         let folder = match candidate.source {
@@ -208,10 +217,19 @@ pub fn review(
             _ => None,
         };
         let count = candidate.errors.len();
-        review.questions.push(Question::Errors { first: first.clone(), count, folder });
+        review.questions.push(InstallQuestion::Errors { first: first.clone(), count, folder });
     }
+    for found in &candidate.suspicions.blocking {
+        if permissions.blocked.contains(found.rule) {
+            review.questions.push(InstallQuestion::Suspicious(found.clone()));
+        } else {
+            review.refusals.push(InstallRefusal::Blocked(found.clone()));
+        }
+    }
+    let suspicious = candidate.suspicions.suspicious.iter().cloned();
+    review.questions.extend(suspicious.map(InstallQuestion::Suspicious));
     for refusal in candidate.grants.refusals() {
-        review.refusals.push(Refusal::Ungrantable(refusal.to_string()));
+        review.refusals.push(InstallRefusal::Ungrantable(refusal.to_string()));
     }
     if let Some(installed) = installed {
         compare(candidate, installed, permissions, &mut review);
@@ -225,41 +243,42 @@ pub fn review(
             continue;
         }
         if before.is_some() {
-            review.questions.push(Question::Wider(text));
+            review.questions.push(InstallQuestion::Wider(text));
         } else if candidate.evidence.tier < Tier::Verified
             && matrix::asks(grant, candidate.evidence.tier)
         {
-            review.questions.push(Question::Dangerous(text));
+            review.questions.push(InstallQuestion::Dangerous(text));
         }
     }
     review.questions.extend(capability_questions(candidate, installed.is_some()));
     review
 }
 
-/// Every capability that nobody has agreed to, whatever the tier is: a signature says who, and not what.
-fn capability_questions(candidate: &Candidate<'_>, is_installed: bool) -> Vec<Question> {
+/// A question for every capability that hasn't been approved, whatever the tier: a signature proves who wrote the
+/// skill, not what it does.
+fn capability_questions(candidate: &Candidate<'_>, is_installed: bool) -> Vec<InstallQuestion> {
     let mut questions = Vec::new();
     for capability in candidate.capabilities {
         let is_accepted = is_installed && candidate.accepted.contains(&capability.to_string());
         if !is_accepted {
-            questions.push(Question::Capability(capability.clone()));
+            questions.push(InstallQuestion::Capability(capability.clone()));
         } else if capability.kind == CapabilityKind::Script
             && candidate.changed_scripts.contains(&capability.file)
         {
-            questions.push(Question::ChangedScript(capability.clone()));
+            questions.push(InstallQuestion::ChangedScript(capability.clone()));
         }
     }
     questions
 }
 
-/// What an installed skill was granted. A text that can't be read covers nothing.
+/// The permissions granted to the installed version. An invalid one covers nothing.
 fn granted_before(installed: &LockEntry) -> GrantSet {
     let read = |text: &String| Grant::parse(text, &GrantSource::Declared(text.clone())).ok();
     GrantSet::new(installed.permissions.iter().filter_map(read).flatten().collect())
 }
 
-/// An experimental skill whose installed version was experimental too: the user has agreed to that once, and an update
-/// changes nothing about it.
+/// Whether the installed version is experimental too: the user has agreed to that once, and an update doesn't change
+/// it.
 fn is_known_experimental(candidate: &Candidate<'_>, installed: Option<&LockEntry>) -> bool {
     installed.is_some_and(|installed| {
         installed.tier == Tier::Experimental && (candidate.is_explicit || !installed.explicit)
@@ -274,41 +293,44 @@ fn compare(
 ) {
     for change in prowess_trust::compare(&installed.evidence(), candidate.evidence) {
         let is_allowed = match change {
-            Change::SignatureLost { .. } => permissions.unsigned,
-            Change::SignerChanged { .. } => candidate.signer_accepted,
-            Change::TierChanged { .. } => {
-                review.questions.push(Question::Tier(change));
+            EvidenceChange::SignatureLost { .. } => permissions.unsigned,
+            EvidenceChange::SignerChanged { .. } => candidate.signer_accepted,
+            EvidenceChange::TierChanged { .. } => {
+                review.questions.push(InstallQuestion::Tier(change));
                 continue;
             }
-            Change::SchemeChanged { .. } => true,
+            EvidenceChange::SchemeChanged { .. } => true,
         };
         if !is_allowed {
-            review.refusals.push(Refusal::Signature(change));
+            review.refusals.push(InstallRefusal::Signature(change));
         }
     }
     if !permissions.replace_owner {
         if let (Some(was), Some(now)) = (installed.owner.as_deref(), candidate.owner)
             && was != now
         {
-            review.refusals.push(Refusal::OtherOwner { was: was.to_owned(), now: now.to_owned() });
+            review
+                .refusals
+                .push(InstallRefusal::OtherOwner { was: was.to_owned(), now: now.to_owned() });
         }
         if let Some(was) = &installed.source
             && !same_place(was, candidate.source)
         {
-            review.refusals.push(Refusal::OtherPlace {
+            review.refusals.push(InstallRefusal::OtherPlace {
                 was: was.in_words(),
                 now: candidate.source.in_words(),
             });
         }
     }
     if *candidate.version < installed.version {
-        review.questions.push(Question::Older { was: installed.version.clone() });
+        review.questions.push(InstallQuestion::Older { was: installed.version.clone() });
     }
 }
 
-/// Whether two places are in the same hands: the same registry and namespace, the same repository, the same domain. Folders
-/// of this machine are in the user's hands, wherever they are moved to, and so are archives on it, whose names change with
-/// each version. A folder that the user works in and an archive that somebody sent are two places.
+/// Whether two sources are under the same control: the same registry and namespace, the same repository, the same
+/// domain. Local folders are under the user's control, even if they are moved, and so are local archives, whose names
+/// change with each version. But a folder that the user works in and an archive from someone else are different
+/// sources.
 fn same_place(one: &Pinned, other: &Pinned) -> bool {
     match (one, other) {
         (
@@ -322,6 +344,9 @@ fn same_place(one: &Pinned, other: &Pinned) -> bool {
         (Pinned::WellKnown { base, .. }, Pinned::WellKnown { base: other_base, .. }) => {
             base == other_base
         }
+        (Pinned::Mcp { server, .. }, Pinned::Mcp { server: other_server, .. }) => {
+            server == other_server
+        }
         (Pinned::File { location, .. }, Pinned::File { location: other_location, .. }) => {
             location == other_location || !(one.is_remote() || other.is_remote())
         }
@@ -331,7 +356,8 @@ fn same_place(one: &Pinned, other: &Pinned) -> bool {
             | Pinned::File { .. }
             | Pinned::Git { .. }
             | Pinned::WellKnown { .. }
-            | Pinned::Registry { .. },
+            | Pinned::Registry { .. }
+            | Pinned::Mcp { .. },
             _,
         ) => false,
     }
@@ -352,22 +378,22 @@ impl Review {
         }
     }
 
-    /// Whether the user is asked about something that the skill can make an agent do.
+    /// Whether a question is about what the skill can make an agent do.
     pub fn asks_about_capabilities(&self) -> bool {
-        let is_capability = |question: &Question| {
-            matches!(question, Question::Capability(_) | Question::ChangedScript(_))
+        let is_capability = |question: &InstallQuestion| {
+            matches!(question, InstallQuestion::Capability(_) | InstallQuestion::ChangedScript(_))
         };
         self.questions.iter().any(is_capability)
     }
 
-    /// Whether nobody needs to be asked and nothing is refused.
+    /// Whether nothing is refused and no confirmation is needed.
     pub fn is_clear(&self) -> bool {
         self.refusals.is_empty() && self.questions.is_empty()
     }
 }
 
-impl Refusal {
-    /// What would help.
+impl InstallRefusal {
+    /// Suggested remedies.
     pub fn remedies(&self) -> Vec<Remedy> {
         let advice = |text: &str| Remedy::Advice(text.to_owned());
         match self {
@@ -386,7 +412,7 @@ impl Refusal {
                 advice("install it by its own name first, then what needs it"),
                 Remedy::AllowExperimental,
             ],
-            Self::Signature(Change::SignatureLost { .. }) => {
+            Self::Signature(EvidenceChange::SignatureLost { .. }) => {
                 vec![advice("ask its author"), Remedy::AllowUnsigned]
             }
             Self::Signature(_) => vec![
@@ -403,45 +429,51 @@ impl Refusal {
                 "move `{}` somewhere else, or delete it if you do not need it, then install again",
                 occupant.path.display()
             ))],
+            Self::Blocked(found) => vec![
+                advice("do not install it, and tell whoever publishes it"),
+                Remedy::Advice(format!(
+                    "if you have read it and know better, allow the rule `{}` by name",
+                    found.rule
+                )),
+            ],
             Self::Ungrantable(_) => vec![advice("its author must write it differently")],
             Self::SignedAsOther { .. } => {
-                vec![advice(
-                    "ask its author for one that is signed under a name that can be installed",
-                )]
+                vec![advice("ask its author for a version that is signed under a valid name")]
             }
         }
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for InstallRefusal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Experimental => formatter.write_str("nobody that you trust has signed it: it is experimental"),
+            Self::Experimental => formatter.write_str("it is experimental: no one you trust has signed it"),
             Self::CallsItselfExperimental(LowerClaim { line, .. }) => write!(
                 formatter,
-                "it is signed by somebody that you trust, but it calls itself experimental (line {line} of its SKILL.md)"
+                "it is signed by someone you trust, but declares itself experimental (line {line} of its SKILL.md)"
             ),
             Self::ExperimentalDependency => formatter.write_str(
-                "it would come along with another skill, and experimental skills are only installed by name",
+                "it is a dependency, and experimental skills are only installed when requested by name",
             ),
             Self::Signature(change) => change.fmt(formatter),
-            Self::OtherOwner { was, now } => write!(formatter, "it belonged to `{was}`, and now to `{now}`"),
+            Self::OtherOwner { was, now } => write!(formatter, "its owner was `{was}` and is now `{now}`"),
             Self::OtherPlace { was, now } => {
-                write!(formatter, "it was installed from {was}, and this one is from {now}")
+                write!(formatter, "it was installed from {was}, but this one is from {now}")
             }
             Self::Occupied(occupant) => write!(
                 formatter,
-                "its place is taken by {occupant}, and the lock file does not list it"
+                "its path is occupied by {occupant}, and the lock file does not list it"
             ),
+            Self::Blocked(found) => write!(formatter, "it is blocked: it {found}"),
             Self::Ungrantable(what) => formatter.write_str(what),
             Self::SignedAsOther { own } => {
-                write!(formatter, "it is signed as `{own}`, and a signature is not for another name")
+                write!(formatter, "it is signed as `{own}`, and the signature is only valid for that name")
             }
         }
     }
 }
 
-impl fmt::Display for Question {
+impl fmt::Display for InstallQuestion {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoFrontMatter => {
@@ -458,7 +490,8 @@ impl fmt::Display for Question {
                     None => Ok(()),
                 }
             }
-            Self::Dangerous(grant) => write!(formatter, "it wants `{grant}`"),
+            Self::Suspicious(found) => write!(formatter, "look at this: it {found}"),
+            Self::Dangerous(grant) => write!(formatter, "it requests `{grant}`"),
             Self::Wider(grant) => write!(formatter, "it also requests `{grant}`"),
             Self::Capability(Capability { kind, text, .. }) => match kind {
                 CapabilityKind::Tool => write!(formatter, "it pre-approves the tool `{text}`"),
@@ -467,7 +500,7 @@ impl fmt::Display for Question {
                     write!(formatter, "loading it runs `{text}`")
                 }
                 CapabilityKind::Recipe => {
-                    write!(formatter, "it has `{text}` run to install something")
+                    write!(formatter, "it installs something with `{text}`")
                 }
                 CapabilityKind::Script => write!(formatter, "it has the script `{text}`"),
                 CapabilityKind::Program => write!(formatter, "it uses the program `{text}`"),
@@ -482,7 +515,7 @@ impl fmt::Display for Question {
             Self::Older { was } => write!(formatter, "it is older than the installed {was}"),
             Self::OtherHash { tool, was, now } => write!(
                 formatter,
-                "its files are not those that {tool} has installed: their hash is {now}, and was {was}"
+                "its files differ from those that {tool} installed: their hash is {now}, but was {was}"
             ),
         }
     }
@@ -520,7 +553,7 @@ mod tests {
         GrantSet::new(texts.iter().flat_map(parse).collect())
     }
 
-    /// A skill, as far as a review knows it.
+    /// A skill as a review sees it.
     struct Case {
         version: &'static str,
         grants: &'static [&'static str],
@@ -529,7 +562,7 @@ mod tests {
         owner: &'static str,
         registry: &'static str,
         explicit: bool,
-        /// Whether it calls itself experimental, and somebody who is trusted has signed it.
+        /// Whether it claims to be experimental although a trusted signer has signed it.
         lower_claim: bool,
     }
 
@@ -582,6 +615,7 @@ mod tests {
             capabilities: &[],
             accepted: &BTreeSet::new(),
             changed_scripts: &BTreeSet::new(),
+            suspicions: &Suspicions::default(),
         };
         let review = review(&candidate, before.map(locked).as_ref(), permissions);
         let refused = review.refusals.iter().map(|refusal| format!("refused: {refusal}"));
@@ -609,6 +643,7 @@ mod tests {
             capabilities: &[],
             accepted: &BTreeSet::new(),
             changed_scripts: &BTreeSet::new(),
+            suspicions: &Suspicions::default(),
         };
         let review = review(&candidate, Some(&installed), NONE);
         let refusals: Vec<String> = review.refusals.iter().map(ToString::to_string).collect();
@@ -639,27 +674,27 @@ mod tests {
         check_place(
             folder("/a/x"),
             &file("/x.tar.gz"),
-            Some("it was installed from the folder /a/x, and this one is from the file /x.tar.gz"),
+            Some("it was installed from the folder /a/x, but this one is from the file /x.tar.gz"),
         );
         check_place(
             folder("/a/x"),
             &git("file:///r"),
             Some(
-                "it was installed from the folder /a/x, and this one is from the repository file:///r#012345678901",
+                "it was installed from the folder /a/x, but this one is from the repository file:///r#012345678901",
             ),
         );
         check_place(
             file("/x.tar.gz"),
             &folder("/a/x"),
-            Some("it was installed from the file /x.tar.gz, and this one is from the folder /a/x"),
+            Some("it was installed from the file /x.tar.gz, but this one is from the folder /a/x"),
         );
-        // One address twice, once by the domain's own word.
+        // The same URL twice: once given directly, once through the index of a domain.
         let address = "https://host.example/x.tar.gz";
         check_place(
             domain(address),
             &file(address),
             Some(
-                "it was installed from the domain https://host.example, and this one is from the file https://host.example/x.tar.gz",
+                "it was installed from the domain https://host.example, but this one is from the file https://host.example/x.tar.gz",
             ),
         );
     }
@@ -683,34 +718,39 @@ mod tests {
                 capabilities: &[],
                 accepted: &BTreeSet::new(),
                 changed_scripts: &BTreeSet::new(),
+                suspicions: &Suspicions::default(),
             };
             review(&candidate, None, InstallPermissions { experimental: true, ..NONE }).refusals
         };
-        assert_eq!(candidate(&SIGNED), [Refusal::SignedAsOther { own: "The X".to_owned() }]);
+        assert_eq!(candidate(&SIGNED), [InstallRefusal::SignedAsOther { own: "The X".to_owned() }]);
         assert_eq!(candidate(&UNSIGNED), []);
     }
 
-    const NONE: InstallPermissions =
-        InstallPermissions { experimental: false, unsigned: false, replace_owner: false };
+    const NONE: InstallPermissions = InstallPermissions {
+        experimental: false,
+        unsigned: false,
+        replace_owner: false,
+        blocked: AllowedRules::NONE,
+    };
 
     #[test]
     fn nobody_vouches_for_an_experimental_skill() {
         // GAIA-4.3-1, 4.3-2; GAIX-4; attack registry-C19.
-        let experimental = "refused: nobody that you trust has signed it: it is experimental";
+        let experimental = "refused: it is experimental: no one you trust has signed it";
         check(&UNSIGNED, None, NONE, &[experimental]);
         check(&UNSIGNED, None, InstallPermissions { experimental: true, ..NONE }, &[]);
-        // Somebody agreed to that already.
+        // The user has already agreed to that.
         check(&UNSIGNED, Some(&UNSIGNED), NONE, &[]);
         let dependency = Case { explicit: false, ..UNSIGNED };
-        let refused = "refused: it would come along with another skill, and experimental skills are only installed by name";
+        let refused = "refused: it is a dependency, and experimental skills are only installed when requested by name";
         check(&dependency, None, InstallPermissions { experimental: true, ..NONE }, &[refused]);
     }
 
     #[test]
     fn a_trusted_signer_does_not_make_up_for_a_modest_claim() {
-        // R19: the lower of what is claimed and what is proved counts, and the user is told which one it was.
+        // R19: the lower of the claimed and the proved tier is effective, and the message says which one that was.
         let modest = Case { tier: Tier::Experimental, lower_claim: true, ..SIGNED };
-        let refused = "refused: it is signed by somebody that you trust, but it calls itself experimental (line 4 of its SKILL.md)";
+        let refused = "refused: it is signed by someone you trust, but declares itself experimental (line 4 of its SKILL.md)";
         check(&modest, None, NONE, &[refused]);
         check(&modest, None, InstallPermissions { experimental: true, ..NONE }, &[]);
     }
@@ -720,9 +760,9 @@ mod tests {
         // GAIA-4.2-2; GAIA-4.1-1: a verified one asks nothing.
         const DANGEROUS: &[&str] = &["shell:execute:git", "desktop:control", "database:write:x"];
         let asked = [
-            "asks: it wants `shell:execute:git`",
-            "asks: it wants `desktop:control`",
-            "asks: it wants `database:write:x`",
+            "asks: it requests `shell:execute:git`",
+            "asks: it requests `desktop:control`",
+            "asks: it requests `database:write:x`",
         ];
         check(&Case { grants: DANGEROUS, ..SIGNED }, None, NONE, &asked);
         check(&Case { grants: DANGEROUS, tier: Tier::Verified, ..SIGNED }, None, NONE, &[]);
@@ -762,7 +802,7 @@ mod tests {
         // Attacks registry-A5, registry-A8, registry-A9, registry-C3, registry-C4.
         let gone = "refused: it was signed by the key `k1` and is not signed now";
         let lower = "asks: its tier was `community` and is now `experimental`";
-        let experimental = "refused: nobody that you trust has signed it: it is experimental";
+        let experimental = "refused: it is experimental: no one you trust has signed it";
         check(&UNSIGNED, Some(&SIGNED), NONE, &[experimental, gone, lower]);
         check(
             &UNSIGNED,
@@ -773,21 +813,21 @@ mod tests {
         check(
             &Case { signer: Some("k2"), ..SIGNED },
             Some(&SIGNED),
-            InstallPermissions { unsigned: true, experimental: true, replace_owner: true },
+            InstallPermissions { unsigned: true, experimental: true, replace_owner: true, ..NONE },
             &["refused: it was signed by the key `k1` and is now signed by the key `k2`"],
         );
         check(
             &Case { owner: "u-2", ..SIGNED },
             Some(&SIGNED),
             InstallPermissions { unsigned: true, experimental: true, ..NONE },
-            &["refused: it belonged to `u-1`, and now to `u-2`"],
+            &["refused: its owner was `u-1` and is now `u-2`"],
         );
         check(
             &Case { registry: "https://two.example", ..SIGNED },
             Some(&SIGNED),
             NONE,
             &[
-                "refused: it was installed from the registry https://one.example (acme), and this one is from the registry https://two.example (acme)",
+                "refused: it was installed from the registry https://one.example (acme), but this one is from the registry https://two.example (acme)",
             ],
         );
         check(
@@ -829,6 +869,7 @@ mod tests {
                 capabilities: &capabilities,
                 accepted: &accepted.iter().map(|line| (*line).to_owned()).collect(),
                 changed_scripts: &changed.iter().map(|path| (*path).to_owned()).collect(),
+                suspicions: &Suspicions::default(),
             };
             let installed = is_installed.then(|| locked(&case));
             let review = review(&candidate, installed.as_ref(), NONE);
@@ -841,7 +882,7 @@ mod tests {
         let accepted = ["script run.py (python3)", "host a.example"];
         for tier in [Tier::Community, Tier::Verified] {
             assert_eq!(asked(tier, &[], &[], false), [hook, script, host]);
-            // What somebody accepted for another skill, or before it was removed, is no answer.
+            // An approval of another skill, or from before it was removed, doesn't count.
             assert_eq!(asked(tier, &accepted, &[], false), [hook, script, host]);
             assert_eq!(asked(tier, &accepted, &[], true), [hook]);
             let changed = "its script `run.py (python3)` has changed";

@@ -51,6 +51,15 @@ pub enum Pinned {
         /// The digest in the index; the older formats have none.
         digest: Option<String>,
     },
+    /// A skill that an MCP server publishes (SEP-2640).
+    Mcp {
+        /// The name of the server in the settings of an agent.
+        server: String,
+        /// The address of its main file there.
+        uri: String,
+        /// The digest of the list of its files with their digests.
+        digest: String,
+    },
     /// A version in a registry.
     Registry {
         /// The registry's URL, which is part of the skill's identity (attack registry-A9).
@@ -195,7 +204,7 @@ impl Pinned {
             Self::Folder { .. } => false,
             Self::File { location, .. } => location.contains("://"),
             Self::Git { url, .. } => !(url.starts_with('/') || url.starts_with("file://")),
-            Self::WellKnown { .. } | Self::Registry { .. } => true,
+            Self::WellKnown { .. } | Self::Registry { .. } | Self::Mcp { .. } => true,
         }
     }
 
@@ -215,6 +224,7 @@ impl Pinned {
             Self::File { .. } => format!("the file {self}"),
             Self::Git { .. } => format!("the repository {self}"),
             Self::WellKnown { base, .. } => format!("the domain {base}"),
+            Self::Mcp { server, .. } => format!("the MCP server {server}"),
             Self::Registry { .. } => format!("the registry {self}"),
         }
     }
@@ -226,6 +236,7 @@ impl Pinned {
             Self::File { .. } => "file",
             Self::Git { .. } => "git",
             Self::WellKnown { .. } => "well-known",
+            Self::Mcp { .. } => "mcp",
             Self::Registry { .. } => "registry",
         }
     }
@@ -244,6 +255,7 @@ impl fmt::Display for Pinned {
                 }
             }
             Self::WellKnown { url, .. } => url.fmt(formatter),
+            Self::Mcp { server, uri, .. } => write!(formatter, "mcp:{server} ({uri})"),
             Self::Registry { registry, namespace, .. } => match namespace {
                 Some(namespace) => write!(formatter, "{registry} ({namespace})"),
                 None => registry.fmt(formatter),

@@ -1,4 +1,4 @@
-//! A store on disk: where skills lie, who may change it, and what is done about changes that were cut short.
+//! A store on disk: where installed skills are kept, who may change it, and crash recovery.
 
 use std::fmt;
 use std::io::{self, Read as _};
@@ -23,16 +23,16 @@ use crate::project_root::ProjectRoot;
 
 /// The lock file of a store (GAIA §7.3).
 pub const LOCK_FILE: &str = "skill-lock.json";
-/// Below the store: one folder per skill.
+/// The subfolder with one folder per installed skill.
 const SKILLS: &str = "skills";
-/// Below the store: what is being prepared.
+/// The subfolder with the staging folders.
 const STAGING: &str = "staging";
-/// The file that writers lock. It stays empty.
+/// The file for the writer lock. It stays empty.
 const WRITERS: &str = "store.lock";
-/// In the store of a project: what version control leaves out.
+/// In the store of a project: the paths that version control ignores.
 const IGNORED_FILE: &str = ".gitignore";
-/// The lock file says which bytes belong into `skills`, so that these can be restored. Everything else is about this
-/// machine: what is being prepared, who is writing, where skills were placed for the agents here.
+/// The lock file records which bytes belong in `skills`, so these can be restored. Everything else is local to this
+/// machine: staging folders, the writer lock, and where skills were placed for its agents.
 const IGNORED: &str = "\
 # Written by prowess. Commit skill-lock.json and this file; `prowess install`
 # restores the skills from the lock file. Remove the line `/skills/` to commit
@@ -44,60 +44,60 @@ const IGNORED: &str = "\
 /placements.json.new
 /skill-lock.json.conflict
 ";
-/// In the folder of a change.
+/// The journal of a change, in its staging folder.
 pub(crate) const JOURNAL: &str = "journal";
-/// Longer than the journal of any change.
+/// The maximum size of a journal in bytes; no change writes a longer one.
 const MOST_JOURNAL_BYTES: u64 = 4 << 20;
 
 /// A folder with installed skills.
 ///
-/// Looking into it makes nothing, not even the folder itself, and works where nothing may be written.
+/// Reading a store creates nothing, not even the folder itself, and works on read-only file systems.
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
     shared: Option<ProjectStore>,
-    /// Told when a change gets to a moment that somebody may want to know of.
+    /// A function that is called at each phase of a change.
     on_phase: Option<fn(&Path, ChangePhase)>,
-    /// What a change needs. It is made by the first one.
+    /// The open folders, which the first change creates.
     folders: OnceLock<Folders>,
 }
 
 /// A phase of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangePhase {
-    /// Another process is changing the store, and this one waits for it.
+    /// Another process is changing the store, and this one is waiting for it.
     Waiting,
-    /// Files are being changed. Until now nothing has changed; from now on the change should not be interrupted.
+    /// Files are being changed, and the change should not be interrupted. Before this phase, nothing has changed.
     Started,
-    /// The change is complete, or was undone.
+    /// The change is complete, or was rolled back.
     Finished,
-    /// Something outside of the store changes, such as the folders of agents.
+    /// Something outside the store is being changed, such as the folders of agents.
     Placing,
 }
 
-/// What is different about a store whose lock file is kept with a project, and may be somebody else's.
+/// The properties of a project's store, whose lock file is shared and may come from someone else.
 #[derive(Debug)]
 pub struct ProjectStore {
-    /// Where its paths begin.
+    /// The folder that the paths in the lock file are relative to.
     pub ground: ProjectRoot,
     /// What this user has agreed to.
     pub agreements: Agreements,
 }
 
-/// Something in the place of a skill that is not a skill the lock file knows.
+/// An entry in the place of a skill that the lock file does not list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Occupant {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// What it is.
+    /// Its kind.
     pub kind: EntryKind,
-    /// The names in it, if it is a folder.
+    /// The names of its entries, if it is a folder.
     pub names: Vec<String>,
 }
 
 impl fmt::Display for Occupant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// More names than this are counted.
+        /// The maximum number of names that are listed; the others are counted.
         const MOST_NAMES: usize = 5;
         let path = self.path.display();
         match self.kind {
@@ -113,12 +113,12 @@ impl fmt::Display for Occupant {
             }
             EntryKind::File => write!(f, "the file `{path}`"),
             EntryKind::Link => write!(f, "the symbolic link `{path}`"),
-            EntryKind::Other => write!(f, "`{path}`, which is a pipe, a device or a socket"),
+            EntryKind::Other => write!(f, "`{path}`, which is a pipe, device or socket"),
         }
     }
 }
 
-/// The open folders that a change works in.
+/// The open folders of a store that changes need.
 #[derive(Debug)]
 pub(crate) struct Folders {
     pub(crate) root: Folder,
@@ -126,17 +126,17 @@ pub(crate) struct Folders {
     pub(crate) staging: Folder,
 }
 
-/// A store that nobody else changes meanwhile.
+/// A store with the writer lock held, so that no other process can change it.
 #[derive(Debug)]
 pub struct StoreGuard<'a> {
     pub(crate) store: &'a Store,
     pub(crate) folders: &'a Folders,
-    /// Released when it is closed, also by the end of the process.
+    /// Released when it is closed, including by the end of the process.
     _writers: OwnedFd,
     finished: usize,
 }
 
-/// What to do about an error: who may not read is not helped by leave to write.
+/// The advice for an error. Write permission doesn't help if the file can't be read.
 fn advice_on(doing: &str, source: &io::Error) -> &'static str {
     if doing == "read" && source.kind() == io::ErrorKind::PermissionDenied {
         return "; make it readable for you and try again";
@@ -147,14 +147,14 @@ fn advice_on(doing: &str, source: &io::Error) -> &'static str {
 /// Why a store can't be used. Nothing has changed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The system does not let us.
+    /// An operation of the operating system failed.
     #[error("cannot {doing} `{}`: {source}{}", .path.display(), advice_on(.doing, .source))]
     Access {
-        /// What was tried.
+        /// The operation.
         doing: &'static str,
-        /// With what.
+        /// The path.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The store of a project is a symbolic link.
@@ -166,35 +166,35 @@ pub enum StoreError {
     Link {
         /// The store.
         path: PathBuf,
-        /// What it points to.
+        /// The target of the link.
         target: PathBuf,
     },
-    /// A change was cut short, and what it was can't be read.
+    /// A change was interrupted, and its journal can't be read.
     #[error(
-        "an earlier change left `{}`, which this version can't finish; finish it with the version that began it, or \
+        "an interrupted change left `{}`, which this version can't complete; complete it with the version that started it, or \
          remove that folder",
         .0.display()
     )]
     UnknownJournal(PathBuf),
-    /// A change was cut short and can't be finished.
-    #[error("an earlier change of `{}` can't be finished: {source}{}", .path.display(), advice(.source))]
+    /// A change was interrupted and can't be completed.
+    #[error("an interrupted change of `{}` can't be completed: {source}{}", .path.display(), advice(.source))]
     Unfinished {
         /// The store.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
 
 impl Store {
-    /// Opens a user's own store. Where there is none, the first change creates it.
+    /// Opens a user's own store. If it doesn't exist, the first change creates it.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         Self { path: path.to_owned(), shared: None, on_phase: None, folders: OnceLock::new() }
             .opened()
     }
 
-    /// Opens the store of a project. Unlike a user's own folder it may come from somebody else, so it is refused when it
-    /// is a symbolic link: every change would be made wherever that leads.
+    /// Opens the store of a project. Unlike a user's own store, it may come from someone else. A symbolic link is
+    /// refused, because every change would be made to its target.
     pub fn open_project(path: &Path, shared: ProjectStore) -> Result<Self, StoreError> {
         let shared = Some(shared);
         Self { path: path.to_owned(), shared, on_phase: None, folders: OnceLock::new() }.opened()
@@ -202,14 +202,14 @@ impl Store {
 
     fn opened(self) -> Result<Self, StoreError> {
         if_there(self.root()).map_err(|source| self.root_error("open the store", source))?;
-        // A link there would lead every change elsewhere.
+        // With a symbolic link here, every change would be made to its target.
         for name in [SKILLS, STAGING] {
             self.look_into(name).map_err(|source| self.access("open", name, source))?;
         }
         Ok(self)
     }
 
-    /// Opens the root folder. That of a project is opened without following a link.
+    /// Opens the root folder. A project's root folder is opened without following a symbolic link.
     fn root(&self) -> io::Result<Folder> {
         match self.shared_name() {
             Some((parent, name)) => Folder::open(parent)?.folder(name),
@@ -217,14 +217,14 @@ impl Store {
         }
     }
 
-    /// The folder around a project's store, and the store's name in it.
+    /// The parent folder of a project's store, and the store's name in it.
     fn shared_name(&self) -> Option<(&Path, &str)> {
         self.shared.as_ref()?;
         let name = self.path.file_name()?.to_str()?;
         Some((folder_of(&self.path), name))
     }
 
-    /// Why the root folder can't be used.
+    /// The error for a root folder that can't be opened or created.
     fn root_error(&self, doing: &'static str, source: io::Error) -> StoreError {
         match std::fs::read_link(&self.path) {
             Ok(target) if self.shared.is_some() => {
@@ -241,23 +241,23 @@ impl Store {
         self
     }
 
-    pub(crate) fn tell(&self, moment: ChangePhase) {
+    pub(crate) fn report_phase(&self, moment: ChangePhase) {
         if let Some(tell) = self.on_phase {
             tell(&self.path, moment);
         }
     }
 
-    /// What is different about it when it is a project's.
+    /// The properties of a project's store; `None` for a user's own.
     pub(crate) fn project(&self) -> Option<&ProjectStore> {
         self.shared.as_ref()
     }
 
-    /// Whether it is a project's.
+    /// Whether this is a project's store.
     pub fn is_shared(&self) -> bool {
         self.shared.is_some()
     }
 
-    /// Reads the text of its lock file.
+    /// Parses the text of its lock file.
     pub(crate) fn parse_lock(&self, text: &str) -> Result<LockFile, LockError> {
         let lock = LockFile::parse(text)?;
         match &self.shared {
@@ -266,7 +266,7 @@ impl Store {
         }
     }
 
-    /// The text of a lock as it is written here.
+    /// The text of a lock file as it is written in this store.
     pub fn lock_text(&self, lock: &LockFile) -> String {
         match &self.shared {
             Some(shared) => shared.ground.written_lock(lock).to_text(),
@@ -274,7 +274,7 @@ impl Store {
         }
     }
 
-    /// The folders that a change works in, made where they are missing.
+    /// Opens the folders that a change needs, creating missing ones.
     pub(crate) fn folders(&self) -> Result<&Folders, StoreError> {
         if let Some(folders) = self.folders.get() {
             return Ok(folders);
@@ -299,28 +299,28 @@ impl Store {
         Folder::open(parent)?.folder_or_make(name)
     }
 
-    /// A folder of the store for reading; nothing where no change has ever made it.
+    /// Opens a folder of the store for reading; `None` if no change has created it yet.
     fn look_into(&self, name: &str) -> io::Result<Option<Folder>> {
         if_there(self.root().and_then(|root| root.folder(name)))
     }
 
-    /// The folder of a skill for reading.
+    /// Opens the folder of a skill for reading.
     fn skill(&self, name: &SkillName) -> io::Result<Folder> {
         let skills = self.look_into(SKILLS)?.ok_or(io::ErrorKind::NotFound)?;
         skills.folder(name.as_str())
     }
 
-    /// Where the store lies.
+    /// The path of the store.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Where a skill lies when it is installed.
+    /// The folder of a skill when it is installed.
     pub fn skill_path(&self, name: &SkillName) -> PathBuf {
         self.path.join(SKILLS).join(name.as_str())
     }
 
-    /// The installed skills by name. What is no folder with a `SKILL.md` is none.
+    /// The names of the installed skills, sorted. Entries other than folders with a `SKILL.md` are ignored.
     pub fn installed(&self) -> Result<Vec<SkillName>, StoreError> {
         let access = |source| self.access("list", SKILLS, source);
         let mut names = Vec::new();
@@ -328,7 +328,7 @@ impl Store {
         for entry in skills.entries().map_err(access)? {
             let name = std::str::from_utf8(&entry.name).ok().and_then(|name| name.parse().ok());
             let (Some(name), EntryKind::Folder) = (name, entry.kind) else { continue };
-            // Somebody else may have taken it away since it was listed.
+            // Another process may have removed it since it was listed.
             let folder = if_there(skills.folder_bytes(&entry.name)).map_err(access)?;
             let Some(folder) = folder else { continue };
             if folder.kind(MANIFEST.as_bytes()).map_err(access)? == Some(EntryKind::File) {
@@ -338,8 +338,8 @@ impl Store {
         Ok(names)
     }
 
-    /// What is in the place of a skill, by name, whatever it is: a file, a link, the names in a folder. Nothing where the
-    /// place is free.
+    /// The entry in the place of a skill, of whatever kind: a file, a link, or a folder with the names in it. `None`
+    /// if there is none.
     pub fn occupant(&self, name: &SkillName) -> Result<Option<Occupant>, StoreError> {
         let access = |source| self.access("list", SKILLS, source);
         let Some(skills) = self.look_into(SKILLS).map_err(access)? else { return Ok(None) };
@@ -359,7 +359,7 @@ impl Store {
         Ok(Some(Occupant { path: self.skill_path(name), kind, names }))
     }
 
-    /// Whether there is a folder of that name.
+    /// Whether the store has a folder of that name.
     pub fn is_installed(&self, name: &SkillName) -> Result<bool, StoreError> {
         let access = |source| self.access("list", SKILLS, source);
         let Some(skills) = self.look_into(SKILLS).map_err(access)? else { return Ok(false) };
@@ -381,7 +381,7 @@ impl Store {
         Ok(bytes)
     }
 
-    /// The files at the root of an installed skill, any of which may be a signature, with what is in them.
+    /// The names and contents of the files at the root of an installed skill, each of which may be a signature.
     pub fn files_at_root(&self, name: &SkillName) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
         let access =
             |source| StoreError::Access { doing: "read", path: self.skill_path(name), source };
@@ -400,14 +400,15 @@ impl Store {
         Ok(files)
     }
 
-    /// The hash of every file of an installed skill; nothing when it is not there.
+    /// The hash of every file of an installed skill; `None` if it is not installed.
     pub fn hash(&self, name: &SkillName) -> Result<Option<FileHashes>, TreeError> {
         let opened = if_there(self.skill(name));
         let folder = opened.map_err(|source| TreeError::Read { path: name.to_string(), source })?;
         folder.map(|folder| hash_folder(&folder, &PackageLimits::PACKAGE)).transpose()
     }
 
-    /// What the lock file says, if there is one. It is replaced in one step, so it is old or new and always whole.
+    /// The bytes of the lock file, if there is one. It is replaced atomically, so they are either the old or the new
+    /// version.
     pub fn lock_file(&self, most_bytes: u64) -> Result<Option<Vec<u8>>, StoreError> {
         let root =
             if_there(self.root()).map_err(|source| self.root_error("open the store", source))?;
@@ -424,9 +425,9 @@ impl Store {
         Ok(Some(bytes))
     }
 
-    /// Waits for a change that is happening, and finishes those of processes that are gone: what is read after it was
-    /// whole at some moment. Without such changes it writes nothing, and a store that can only be read stays as it is.
-    pub fn settle(&self) -> Result<(), StoreError> {
+    /// Waits for a change in progress and recovers interrupted ones, so that subsequent reads see a consistent store.
+    /// Writes nothing if there are none; a read-only store is left as it is.
+    pub fn wait_for_changes(&self) -> Result<(), StoreError> {
         if !self.is_changing()? {
             return Ok(());
         }
@@ -441,7 +442,7 @@ impl Store {
         }
     }
 
-    /// Whether a change has begun and is not finished: its journal is there.
+    /// Whether a change is in progress or was interrupted, i.e. a journal exists.
     pub(crate) fn is_changing(&self) -> Result<bool, StoreError> {
         let access = |source| self.access("look into", STAGING, source);
         let Some(staging) = self.look_into(STAGING).map_err(access)? else { return Ok(false) };
@@ -458,18 +459,19 @@ impl Store {
         Ok(false)
     }
 
-    /// Waits until nobody else changes the store, and finishes or throws away what others left undone.
+    /// Takes the writer lock, waiting for other processes, and recovers interrupted changes: they are completed or
+    /// rolled back.
     pub fn lock(&self) -> Result<StoreGuard<'_>, StoreError> {
         let writers = self.writers()?;
         let access = |source| self.access("lock", WRITERS, source);
         if !try_flock(&writers).map_err(access)? {
-            self.tell(ChangePhase::Waiting);
+            self.report_phase(ChangePhase::Waiting);
             flock(&writers).map_err(access)?;
         }
         self.locked(writers)
     }
 
-    /// Takes the lock without waiting; `None` if another process holds it.
+    /// Takes the writer lock without waiting; `None` if another process holds it.
     pub fn try_lock(&self) -> Result<Option<StoreGuard<'_>>, StoreError> {
         let writers = self.writers()?;
         if try_flock(&writers).map_err(|source| self.access("lock", WRITERS, source))? {
@@ -490,17 +492,17 @@ impl Store {
         Ok(StoreGuard { store: self, folders, _writers: writers, finished })
     }
 
-    /// Changes of processes that are gone: those with a journal are finished, the others never happened.
+    /// Recovers the changes of terminated processes: those with a journal are completed, the others are rolled back.
     ///
-    /// Who is gone is told by the lock on the folder of the change, which ends with its process, and not by its age: a
-    /// slow download is not a dead one.
+    /// A terminated process is recognized by the released lock on the staging folder, not by the folder's age: a slow
+    /// download is still running.
     fn recover(&self, folders: &Folders) -> Result<usize, StoreError> {
         let mut finished = 0;
         let unfinished = |source| StoreError::Unfinished { path: self.path.clone(), source };
         for entry in folders.staging.entries().map_err(unfinished)? {
             if entry.kind == EntryKind::Folder {
                 let stage = match folders.staging.folder_bytes(&entry.name) {
-                    // Its owner has just thrown it away.
+                    // Its owner has just removed it.
                     Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                     opened => opened.map_err(unfinished)?,
                 };
@@ -528,31 +530,31 @@ impl Store {
 }
 
 impl StoreGuard<'_> {
-    /// How many changes of processes that were killed have been finished when the lock was taken.
-    pub fn finished(&self) -> usize {
+    /// The number of interrupted changes that were completed when the lock was taken.
+    pub fn recovered_changes(&self) -> usize {
         self.finished
     }
 
-    /// What the lock file says, if there is one.
+    /// The bytes of the lock file, if there is one.
     pub fn lock_file(&self, most_bytes: u64) -> Result<Option<Vec<u8>>, StoreError> {
         self.store.lock_file_in(&self.folders.root, most_bytes)
     }
 }
 
-/// Writes which files of a project's store are not kept under version control. A file that exists is left alone: whoever
-/// wants the skills themselves under version control removes that line.
+/// Writes the ignore file of a project's store. An existing file is left alone: users who commit the skills
+/// themselves remove a line from it.
 fn write_ignored(root: &Folder) -> io::Result<()> {
     if root.kind(IGNORED_FILE.as_bytes())?.is_some() {
         return Ok(());
     }
     match root.make_file(IGNORED_FILE, 0o644, &mut IGNORED.as_bytes()) {
-        // Another process was faster.
+        // Another process has written it first.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         written => written,
     }
 }
 
-/// Nothing instead of an error where nothing is.
+/// Maps the error `NotFound` to `None`.
 fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Ok(found) => Ok(Some(found)),
@@ -561,7 +563,7 @@ fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Whether somebody may look and not change.
+/// Whether an error means that the store can be read but not changed.
 fn is_read_only(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied)
 }

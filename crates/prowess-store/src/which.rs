@@ -11,7 +11,10 @@ use std::time::SystemTime;
 use prowess_format::client::{self, ClientOutcome};
 use prowess_format::{ReadOptions, check_bytes, form_of};
 
-use crate::agents::{self, Agent, Budget, Collision, Folder, LinkSupport, Names, Room, Rules};
+use crate::agents::{
+    self, Agent, AgentRules, BudgetLimit, CatalogueBudget, Collision, LinkSupport, NamingRule,
+    SearchFolder,
+};
 use crate::discovery::{
     DiscoverOptions, FoundSkill, ScanCache, Scanner, folder_name, read_bounded,
 };
@@ -29,14 +32,14 @@ pub struct WhichOptions<'o> {
     /// The name of the skill.
     pub name: &'o str,
     /// The agents.
-    pub agents: Selection<'o>,
+    pub agents: AgentSelection<'o>,
     /// The context window of the model in tokens, if known.
     pub context_tokens: Option<u64>,
 }
 
 /// The agents to report.
 #[derive(Clone, Copy, Debug)]
-pub enum Selection<'o> {
+pub enum AgentSelection<'o> {
     /// The agents that are in use on this machine.
     Present,
     /// These agents.
@@ -49,18 +52,18 @@ pub struct AgentView {
     /// The agent.
     pub agent: &'static Agent,
     /// The rules by which it chooses; `None` if they are unknown.
-    pub rules: Option<&'static Rules>,
+    pub rules: Option<&'static AgentRules>,
     /// The copies in its folders, in order of precedence.
     pub copies: Vec<AgentCopy>,
     /// The copies that it loads.
-    pub loads: Loads,
+    pub loads: LoadedCopies,
     /// The cost of the first loaded copy in its catalogue.
-    pub cost: Option<Cost>,
+    pub cost: Option<CatalogueCost>,
 }
 
 /// The copies that an agent loads under a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Loads {
+pub enum LoadedCopies {
     /// None.
     Nothing,
     /// One copy, by index.
@@ -111,7 +114,7 @@ pub enum CopyOutcome {
 
 /// The estimated cost of a skill in a catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cost {
+pub struct CatalogueCost {
     /// The tokens of its entry.
     pub tokens: u64,
     /// Number of characters of its description that are always truncated.
@@ -124,7 +127,7 @@ pub struct Cost {
     pub room: u64,
 }
 
-impl Cost {
+impl CatalogueCost {
     /// Whether the catalogue exceeds its limit, so that descriptions are truncated or omitted.
     pub fn overflows(&self) -> bool {
         self.catalogue > self.room
@@ -142,8 +145,8 @@ const CHARACTERS_OF_A_TOKEN: u64 = 4;
 /// Reports how each agent sees a skill, in the order of the agents.
 pub fn which(options: &WhichOptions<'_>) -> Vec<AgentView> {
     let agents = match options.agents {
-        Selection::Present => agents::present(options.places),
-        Selection::Named(agents) => agents.to_vec(),
+        AgentSelection::Present => agents::present(options.places),
+        AgentSelection::Named(agents) => agents.to_vec(),
     };
     let mut shelves = AgentFolders {
         scanner: Scanner::new(&DiscoverOptions {
@@ -176,7 +179,7 @@ impl AgentFolders {
 /// A folder of an agent on this machine.
 struct SkillFolder {
     path: PathBuf,
-    folder: Folder,
+    folder: SearchFolder,
     /// The nested project folder that contains it, if it is not the project's root.
     nested: Option<String>,
 }
@@ -216,7 +219,7 @@ fn shelves_of(agent: &Agent, places: &Places) -> Vec<SkillFolder> {
         let usual = [(Scope::Project, "project"), (Scope::User, "user")];
         let usual = usual.into_iter().filter_map(|(scope, title)| {
             let template = agent.folder(scope)?;
-            let folder = Folder { template, scope: Some(scope), title, downwards: false };
+            let folder = SearchFolder { template, scope: Some(scope), title, downwards: false };
             Some(SkillFolder { path: places.locate(template)?.path, folder, nested: None })
         });
         return usual.collect();
@@ -246,7 +249,7 @@ fn shelves_of(agent: &Agent, places: &Places) -> Vec<SkillFolder> {
 /// The criteria by which an agent finds copies.
 struct AgentVision<'n> {
     agent: &'static Agent,
-    rules: Option<&'static Rules>,
+    rules: Option<&'static AgentRules>,
     name: &'n str,
 }
 
@@ -291,7 +294,7 @@ impl AgentVision<'_> {
         let below =
             found.directory.strip_prefix(&place.path).map_or(1, |below| below.components().count());
         let depth = self.rules?.depth.filter(|depth| below > *depth)?;
-        Some(format!("it lies {below} folders deep, and {title} looks {depth} deep"))
+        Some(format!("it is {below} folders deep, but {title} only searches {depth}"))
     }
 
     /// Whether the agent rejects the file, and its remarks.
@@ -314,11 +317,11 @@ impl AgentVision<'_> {
 
 /// Decides the outcome of every undecided copy.
 fn decide(
-    rules: Option<&'static Rules>,
+    rules: Option<&'static AgentRules>,
     name: &str,
     copies: &mut [AgentCopy],
     nested: &[Option<String>],
-) -> Loads {
+) -> LoadedCopies {
     let mut first_at: HashMap<PathBuf, usize> = HashMap::new();
     let mut rivals = Vec::new();
     for (number, copy) in copies.iter_mut().enumerate() {
@@ -333,27 +336,27 @@ fn decide(
             }
         }
     }
-    let [first, others @ ..] = rivals.as_slice() else { return Loads::Nothing };
+    let [first, others @ ..] = rivals.as_slice() else { return LoadedCopies::Nothing };
     if others.is_empty() {
         copies[*first].fate = CopyOutcome::Loaded;
-        return Loads::One(*first);
+        return LoadedCopies::One(*first);
     }
     match rules.map_or(Collision::Unknown, |rules| rules.collision) {
-        Collision::Unknown => Loads::Unknown,
+        Collision::Unknown => LoadedCopies::Unknown,
         Collision::AllStay => {
             for rival in &rivals {
                 copies[*rival].fate = CopyOutcome::Loaded;
             }
-            Loads::Several
+            LoadedCopies::Several
         }
         Collision::FirstWins => {
             copies[*first].fate = CopyOutcome::Loaded;
             let keeps_names = rules.is_some_and(|rules| rules.nested_names);
-            let mut loads = Loads::One(*first);
+            let mut loads = LoadedCopies::One(*first);
             for rival in others {
                 copies[*rival].fate = match nested[*rival].as_ref().filter(|_| keeps_names) {
                     Some(folder) => {
-                        loads = Loads::Several;
+                        loads = LoadedCopies::Several;
                         CopyOutcome::LoadedAs(format!("{folder}:{name}"))
                     }
                     None => CopyOutcome::Behind(*first),
@@ -365,17 +368,17 @@ fn decide(
 }
 
 /// The name of a skill for an agent, normalised for comparison.
-fn called(names: Names, found: &FoundSkill) -> String {
+fn called(names: NamingRule, found: &FoundSkill) -> String {
     match names {
-        Names::Directory => comparable(names, &folder_name(&found.directory)),
-        Names::Declared => comparable(names, &found.name),
+        NamingRule::Directory => comparable(names, &folder_name(&found.directory)),
+        NamingRule::Declared => comparable(names, &found.name),
     }
 }
 
-fn comparable(names: Names, name: &str) -> String {
+fn comparable(names: NamingRule, name: &str) -> String {
     match names {
-        Names::Declared => name.to_owned(),
-        Names::Directory => {
+        NamingRule::Declared => name.to_owned(),
+        NamingRule::Directory => {
             let counts = |letter: &char| !letter.is_whitespace() && !is_invisible(*letter);
             name.to_lowercase().chars().filter(counts).collect()
         }
@@ -397,7 +400,7 @@ struct Catalogue {
 }
 
 impl Catalogue {
-    fn add(&mut self, rules: Option<&'static Rules>, found: &FoundSkill) {
+    fn add(&mut self, rules: Option<&'static AgentRules>, found: &FoundSkill) {
         let Some(rules) = rules else { return };
         // Most errors of `check` don't exclude a skill from a catalogue; a file that is not text is excluded.
         let is_text = !found.summary.dialect.is_empty();
@@ -414,7 +417,12 @@ impl Catalogue {
         self.entries.push((found.directory.clone(), length + 4 + path, description));
     }
 
-    fn cost(&self, directory: &Path, budget: &Budget, context: Option<u64>) -> Option<Cost> {
+    fn cost(
+        &self,
+        directory: &Path,
+        budget: &CatalogueBudget,
+        context: Option<u64>,
+    ) -> Option<CatalogueCost> {
         let shown = |description: usize| {
             budget.description.map_or(description, |most| description.min(most))
         };
@@ -425,10 +433,10 @@ impl Catalogue {
         let share = |context: u64| context * budget.thousandths / 1000;
         let room = match (context, budget.unknown_context) {
             (Some(context), _) => share(context),
-            (None, Room::OfContext(usual)) => share(usual),
-            (None, Room::Characters(characters)) => characters / CHARACTERS_OF_A_TOKEN,
+            (None, BudgetLimit::OfContext(usual)) => share(usual),
+            (None, BudgetLimit::Characters(characters)) => characters / CHARACTERS_OF_A_TOKEN,
         };
-        Some(Cost {
+        Some(CatalogueCost {
             tokens: tokens(*around, *description),
             cut: description - shown(*description),
             catalogue: self.entries.iter().map(|(_, around, text)| tokens(*around, *text)).sum(),

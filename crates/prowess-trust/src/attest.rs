@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::compare::{Evidence, SignedBy};
 use crate::contents::{Algorithm, Contents, Purpose, payload};
-use crate::error::{SignatureError, Weight};
+use crate::error::{SignatureError, SignatureSeverity};
 use crate::scheme::{Proof, Scheme, SignatureTime, Subject};
 use crate::timestamp::Timestamp;
 use crate::trust_store::{Role, TrustStore};
@@ -32,7 +32,7 @@ pub struct Attestation {
     /// The valid signatures, whoever made them.
     pub evidence: Vec<Verdict>,
     /// The invalid signatures. If there is one, the skill should not be installed.
-    pub refused: Vec<Refusal>,
+    pub refused: Vec<InvalidSignature>,
     /// Warnings for the user.
     pub warnings: Vec<String>,
 }
@@ -55,12 +55,12 @@ pub struct Verdict {
     /// When it was made.
     pub time: SignatureTime,
     /// Whether its key is trusted here.
-    pub standing: Standing,
+    pub standing: KeyStanding,
 }
 
 /// Whether the key of a signature is trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum KeyStanding {
     /// The key is in the trust store and may sign this skill.
     Trusted(Role),
     /// The key is not in the trust store.
@@ -74,7 +74,7 @@ pub enum Standing {
 /// An invalid signature.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the signature `{path}` is invalid: {error}")]
-pub struct Refusal {
+pub struct InvalidSignature {
     /// The signature file.
     pub path: String,
     /// The reason.
@@ -112,12 +112,14 @@ pub fn attest(
             .and_then(|proof| attestation.judge(&subject, signature, scheme, proof));
         match judged {
             Ok(verdict) => attestation.evidence.push(verdict),
-            Err(error) => match error.weight() {
-                Weight::Stranger => attestation
+            Err(error) => match error.severity() {
+                SignatureSeverity::Stranger => attestation
                     .warnings
                     .push(format!("the signature `{}` proves nothing: {error}", signature.path)),
-                Weight::Broken => {
-                    attestation.refused.push(Refusal { path: signature.path.clone(), error });
+                SignatureSeverity::Broken => {
+                    attestation
+                        .refused
+                        .push(InvalidSignature { path: signature.path.clone(), error });
                 }
             },
         }
@@ -200,7 +202,7 @@ impl Attestation {
                     "the signature `{path}` holds, and its key `{}` is not in the trust store",
                     proof.key_id
                 ));
-                Standing::Unknown
+                KeyStanding::Unknown
             }
             Some(entry) => {
                 if let Some(revoked_at) = entry.revoked_at {
@@ -222,7 +224,7 @@ impl Attestation {
                         "the key `{}` of the signature `{path}` is not trusted to sign `{}`",
                         proof.key_id, subject.contents.name
                     ));
-                    Standing::NotForThisName
+                    KeyStanding::NotForThisName
                 } else if entry.not_before.is_some_and(|from| at < from)
                     || entry.not_after.is_some_and(|until| at > until)
                 {
@@ -230,9 +232,9 @@ impl Attestation {
                         "the key `{}` of the signature `{path}` is not trusted at {at}",
                         proof.key_id
                     ));
-                    Standing::OutsideItsTime
+                    KeyStanding::OutsideItsTime
                 } else {
-                    Standing::Trusted(entry.role)
+                    KeyStanding::Trusted(entry.role)
                 }
             }
         };
@@ -258,16 +260,18 @@ impl Attestation {
         let mut is_audited = false;
         for verdict in &self.evidence {
             match (&verdict.standing, verdict.purpose) {
-                (Standing::Trusted(Role::Root), Purpose::Release) => return Tier::Verified,
-                (Standing::Trusted(Role::Publisher), Purpose::Release) => is_published = true,
-                (Standing::Trusted(Role::Auditor | Role::Root), Purpose::Audit) => {
+                (KeyStanding::Trusted(Role::Root), Purpose::Release) => return Tier::Verified,
+                (KeyStanding::Trusted(Role::Publisher), Purpose::Release) => is_published = true,
+                (KeyStanding::Trusted(Role::Auditor | Role::Root), Purpose::Audit) => {
                     is_audited = true;
                 }
                 // An auditor's ordinary signature is not a sign-off, and publishers can't audit themselves.
-                (Standing::Trusted(Role::Auditor), Purpose::Release)
-                | (Standing::Trusted(Role::Publisher), Purpose::Audit)
+                (KeyStanding::Trusted(Role::Auditor), Purpose::Release)
+                | (KeyStanding::Trusted(Role::Publisher), Purpose::Audit)
                 | (
-                    Standing::Unknown | Standing::NotForThisName | Standing::OutsideItsTime,
+                    KeyStanding::Unknown
+                    | KeyStanding::NotForThisName
+                    | KeyStanding::OutsideItsTime,
                     Purpose::Release | Purpose::Audit,
                 ) => {}
             }

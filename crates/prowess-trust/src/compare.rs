@@ -29,7 +29,7 @@ pub struct SignedBy {
 
 /// A change of signatures that the user should know about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum EvidenceChange {
     /// The previous version was signed and this one isn't (attack registry-C3).
     SignatureLost {
         /// The previous signers.
@@ -60,7 +60,7 @@ pub enum Change {
 
 /// Compares the evidence for two versions. The list is empty if nothing relevant changed; an unsigned skill may become
 /// signed by anyone.
-pub fn compare(previous: &Evidence, now: &Evidence) -> Vec<Change> {
+pub fn compare(previous: &Evidence, now: &Evidence) -> Vec<EvidenceChange> {
     let mut changes = Vec::new();
     let before = releases(previous);
     let after = releases(now);
@@ -69,16 +69,16 @@ pub fn compare(previous: &Evidence, now: &Evidence) -> Vec<Change> {
     };
     if !before.is_empty() {
         if after.is_empty() {
-            changes.push(Change::SignatureLost { previous: before });
+            changes.push(EvidenceChange::SignatureLost { previous: before });
         } else if keys(&before).is_disjoint(&keys(&after)) {
-            changes.push(Change::SignerChanged { previous: before, now: after });
+            changes.push(EvidenceChange::SignerChanged { previous: before, now: after });
         } else {
             let schemes = |signers: &[SignedBy]| -> BTreeSet<String> {
                 signers.iter().map(|signer| signer.scheme.clone()).collect()
             };
             let (old, new) = (schemes(&before), schemes(&after));
             if old != new {
-                changes.push(Change::SchemeChanged {
+                changes.push(EvidenceChange::SchemeChanged {
                     previous: old.difference(&new).cloned().collect(),
                     now: new.difference(&old).cloned().collect(),
                 });
@@ -86,31 +86,31 @@ pub fn compare(previous: &Evidence, now: &Evidence) -> Vec<Change> {
         }
     }
     if previous.tier != now.tier {
-        changes.push(Change::TierChanged { previous: previous.tier, now: now.tier });
+        changes.push(EvidenceChange::TierChanged { previous: previous.tier, now: now.tier });
     }
     changes
 }
 
-impl Change {
+impl EvidenceChange {
     /// Whether the user must consent before the installation: a version from an attacker typically loses a signature, a
     /// signer or a tier.
     pub fn needs_consent(&self) -> bool {
         match self {
-            Change::SignatureLost { .. } | Change::SignerChanged { .. } => true,
-            Change::SchemeChanged { .. } => false,
+            EvidenceChange::SignatureLost { .. } | EvidenceChange::SignerChanged { .. } => true,
+            EvidenceChange::SchemeChanged { .. } => false,
             // A higher tier needs fewer confirmations (GAIA §3.3).
-            Change::TierChanged { .. } => true,
+            EvidenceChange::TierChanged { .. } => true,
         }
     }
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for EvidenceChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Change::SignatureLost { previous } => {
+            EvidenceChange::SignatureLost { previous } => {
                 write!(f, "it was signed by {} and is not signed now", shown(previous))
             }
-            Change::SignerChanged { previous, now } => {
+            EvidenceChange::SignerChanged { previous, now } => {
                 write!(
                     f,
                     "it was signed by {} and is now signed by {}",
@@ -118,7 +118,7 @@ impl fmt::Display for Change {
                     shown(now)
                 )
             }
-            Change::SchemeChanged { previous, now } => {
+            EvidenceChange::SchemeChanged { previous, now } => {
                 match (previous.as_slice(), now.as_slice()) {
                     ([], now) => write!(f, "it is now signed with {} as well", now.join(", ")),
                     (previous, []) => {
@@ -134,7 +134,7 @@ impl fmt::Display for Change {
                     }
                 }
             }
-            Change::TierChanged { previous, now } => {
+            EvidenceChange::TierChanged { previous, now } => {
                 write!(f, "its tier was `{previous}` and is now `{now}`")
             }
         }

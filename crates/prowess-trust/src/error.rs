@@ -5,7 +5,7 @@ use crate::timestamp::Timestamp;
 
 /// The severity of a signature that is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Weight {
+pub enum SignatureSeverity {
     /// The signer is unknown. The skill is treated as unsigned.
     Stranger,
     /// The signature is invalid. The skill must not be installed.
@@ -142,10 +142,10 @@ impl SignatureError {
     }
 
     /// Whether the signer is unknown or the signature is invalid.
-    pub fn weight(&self) -> Weight {
+    pub fn severity(&self) -> SignatureSeverity {
         match self {
             SignatureError::UnknownKey { .. } | SignatureError::UntrustedRoot { .. } => {
-                Weight::Stranger
+                SignatureSeverity::Stranger
             }
             SignatureError::Unreadable(_)
             | SignatureError::Unsupported { .. }
@@ -166,7 +166,7 @@ impl SignatureError {
             | SignatureError::WeakHash(_)
             | SignatureError::SubkeyNotBound { .. }
             | SignatureError::LegacyMinisign
-            | SignatureError::Sigstore(_) => Weight::Broken,
+            | SignatureError::Sigstore(_) => SignatureSeverity::Broken,
         }
     }
 

@@ -43,7 +43,7 @@ pub struct KeyFolder {
 
 /// The cost of deriving a key from a passphrase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cost {
+pub struct KeyDerivationCost {
     /// Memory in KiB.
     pub memory: u32,
     /// Number of passes over the memory.
@@ -115,12 +115,12 @@ pub enum KeyFileError {
     Random(#[from] GenerateError),
 }
 
-impl Cost {
+impl KeyDerivationCost {
     /// About half a second on current machines, with 64 MiB (RFC 9106 §4, the second recommendation).
-    pub const USUAL: Cost = Cost { memory: 64 * 1024, passes: 3 };
+    pub const USUAL: KeyDerivationCost = KeyDerivationCost { memory: 64 * 1024, passes: 3 };
 
     /// Maximum cost: a higher one in a file would be a denial of service.
-    const MOST: Cost = Cost { memory: 1024 * 1024, passes: 16 };
+    const MOST: KeyDerivationCost = KeyDerivationCost { memory: 1024 * 1024, passes: 16 };
 }
 
 impl KeyFolder {
@@ -134,7 +134,7 @@ impl KeyFolder {
         &self,
         name: &KeyName,
         key: &SecretKey,
-        lock: Option<(&str, Cost)>,
+        lock: Option<(&str, KeyDerivationCost)>,
     ) -> Result<PathBuf, KeyFileError> {
         let path = self.file(name);
         let disk = |source| KeyFileError::Disk { path: path.clone(), source };
@@ -283,7 +283,7 @@ enum Stored {
 }
 
 struct LockedSecret {
-    cost: Cost,
+    cost: KeyDerivationCost,
     salt: Vec<u8>,
     nonce: [u8; NONCE_BYTES],
     ciphertext: Vec<u8>,
@@ -318,8 +318,10 @@ impl LockedSecret {
             return None;
         }
         let number = |key: &str| u32::try_from(value.get(key)?.as_u64()?).ok();
-        let cost = Cost { memory: number("memory_kib")?, passes: number("passes")? };
-        if cost.memory > Cost::MOST.memory || cost.passes > Cost::MOST.passes {
+        let cost = KeyDerivationCost { memory: number("memory_kib")?, passes: number("passes")? };
+        if cost.memory > KeyDerivationCost::MOST.memory
+            || cost.passes > KeyDerivationCost::MOST.passes
+        {
             return None;
         }
         let bytes = |key: &str| STANDARD.decode(json::text(value, key)?).ok();
@@ -343,7 +345,7 @@ impl LockedSecret {
 /// The text of a key file, written without a serializer, so that no copy of the secret is left in memory.
 fn written(
     key: &SecretKey,
-    lock: Option<(&str, Cost)>,
+    lock: Option<(&str, KeyDerivationCost)>,
 ) -> Result<Zeroizing<String>, GenerateError> {
     let public = key.public();
     let secret = key.secret_bytes();
@@ -389,7 +391,11 @@ fn bound_text(public: &PublicKey) -> String {
     format!("prowess key v{VERSION} {}", public.line())
 }
 
-fn stretched(passphrase: &str, salt: &[u8], cost: Cost) -> Option<Zeroizing<[u8; 32]>> {
+fn stretched(
+    passphrase: &str,
+    salt: &[u8],
+    cost: KeyDerivationCost,
+) -> Option<Zeroizing<[u8; 32]>> {
     let params = Params::new(cost.memory, cost.passes, 1, Some(32)).ok()?;
     let mut key = Zeroizing::new([0; 32]);
     Argon2::new(Algorithm::Argon2id, Version::V0x13, params)

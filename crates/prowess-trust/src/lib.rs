@@ -32,13 +32,15 @@ mod scheme;
 mod timestamp;
 mod trust_store;
 
-pub use attest::{Attestation, Refusal, Signature, Standing, Verdict, attest, detached_payload};
-pub use compare::{Change, Evidence, SignedBy, compare};
+pub use attest::{
+    Attestation, InvalidSignature, KeyStanding, Signature, Verdict, attest, detached_payload,
+};
+pub use compare::{Evidence, EvidenceChange, SignedBy, compare};
 pub use contents::{Algorithm, Contents, FileDifference, Purpose, payload};
-pub use error::{SignatureError, Weight};
+pub use error::{SignatureError, SignatureSeverity};
 pub use key::{GenerateError, KeyKind, PublicKey, SecretKey};
-pub use key_file::{Cost, KeyFileError, KeyFolder, KeyName, KeyNameError, ListedKey};
-pub use material::{Checked, Material, MaterialError};
+pub use key_file::{KeyDerivationCost, KeyFileError, KeyFolder, KeyName, KeyNameError, ListedKey};
+pub use material::{CheckedMaterial, Material, MaterialError};
 pub use scheme::oms::sign_oms;
 pub use scheme::record::{SignError, sign, sign_dated};
 pub use scheme::sigstore::SigstoreIdentity;

@@ -19,20 +19,20 @@ pub enum Material {
     /// A bare public key, for `SIGNATURE.json` or for `skill.oms.sig`.
     Key(PublicKey),
     /// An X.509 certificate in DER: a root for chains in `skill.oms.sig`.
-    Certificate(Checked<Vec<u8>>),
+    Certificate(CheckedMaterial<Vec<u8>>),
     /// An OpenPGP certificate, armored, as `gpg --armor --export` writes it.
-    OpenPgp(Checked<String>),
+    OpenPgp(CheckedMaterial<String>),
     /// A minisign key: the base64 of its file's second line.
-    Minisign(Checked<String>),
+    Minisign(CheckedMaterial<String>),
     /// An identity that Sigstore confirms.
-    Sigstore(Checked<SigstoreIdentity>),
+    Sigstore(CheckedMaterial<SigstoreIdentity>),
 }
 
 /// A value that [`Material::read`] has validated.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Checked<T>(T);
+pub struct CheckedMaterial<T>(T);
 
-impl<T> Checked<T> {
+impl<T> CheckedMaterial<T> {
     /// The validated value.
     pub fn get(&self) -> &T {
         &self.0
@@ -67,7 +67,7 @@ impl Material {
         }
         if text.starts_with('{') {
             let identity = SigstoreIdentity::read(text).ok_or(MaterialError::Unknown)?;
-            return Ok(Material::Sigstore(Checked(identity)));
+            return Ok(Material::Sigstore(CheckedMaterial(identity)));
         }
         if text.starts_with("-----BEGIN PUBLIC KEY-----") {
             let key = SubjectPublicKeyInfoDer::from_pem_slice(text.as_bytes()).ok();
@@ -77,7 +77,7 @@ impl Material {
         if text.starts_with("-----BEGIN PGP PUBLIC KEY BLOCK-----") {
             let certificate = openpgp::read_certificate(text);
             certificate.ok_or(MaterialError::NotOneCertificate)?;
-            return Ok(Material::OpenPgp(Checked(text.to_owned())));
+            return Ok(Material::OpenPgp(CheckedMaterial(text.to_owned())));
         }
         if text.starts_with("-----BEGIN CERTIFICATE-----") {
             return read_certificate(text);
@@ -90,7 +90,7 @@ impl Material {
             _ => return Err(MaterialError::Unknown),
         };
         if minisign_verify::PublicKey::from_base64(line).is_ok() {
-            return Ok(Material::Minisign(Checked((*line).to_owned())));
+            return Ok(Material::Minisign(CheckedMaterial((*line).to_owned())));
         }
         PublicKey::from_line(line).map(Material::Key).ok_or(MaterialError::Unknown)
     }
@@ -155,7 +155,7 @@ fn read_certificate(text: &str) -> Result<Material, MaterialError> {
     if !parsed.is_ca() {
         return Err(MaterialError::NotAnAuthority);
     }
-    Ok(Material::Certificate(Checked(der.to_vec())))
+    Ok(Material::Certificate(CheckedMaterial(der.to_vec())))
 }
 
 /// The key ID as minisign prints it, from the base64 of a key or a signature.

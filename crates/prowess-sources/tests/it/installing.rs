@@ -44,11 +44,7 @@ impl Machine {
             catalogue: Some(&sources),
             trust: &TrustStore::empty(),
             now: Timestamp::from_unix(1_790_000_000),
-            permissions: InstallPermissions {
-                experimental: true,
-                unsigned: false,
-                replace_owner: false,
-            },
+            permissions: InstallPermissions { experimental: true, ..InstallPermissions::default() },
             min_age: None,
         })
     }
@@ -82,7 +78,10 @@ fn a_skill_of_a_registry_is_installed_and_stays_at_its_version() {
     machine.registry.publish(mail);
     // GAIA §4.3: nobody has signed it, so it does not come along by itself, whatever the registry attests.
     let error = machine.install("mail").expect_err("not by itself").to_string();
-    assert!(error.contains("experimental skills are only installed by name"), "{error}");
+    assert!(
+        error.contains("experimental skills are only installed when requested by name"),
+        "{error}"
+    );
     assert_eq!(machine.install("acme/auth@^1.0.0").expect("installed"), ["auth 1.4.0"]);
     assert_eq!(machine.install("mail").expect("installed"), ["mail 1.0.0"]);
 

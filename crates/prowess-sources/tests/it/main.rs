@@ -40,6 +40,7 @@ pub(crate) fn options(home: &Path, pauses: &Arc<Mutex<Vec<Duration>>>) -> Source
         progress: Progress::silent(),
         pause: Arc::new(move |pause| pauses.lock().expect("a list").push(pause)),
         now: std::time::SystemTime::now(),
+        servers: None,
     }
 }
 

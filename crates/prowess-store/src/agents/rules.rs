@@ -4,21 +4,21 @@ use crate::places::Scope;
 
 /// The rules of an agent.
 #[derive(Debug)]
-pub struct Rules {
+pub struct AgentRules {
     /// The agent's id.
     pub agent: &'static str,
     /// Its folders, in order of precedence.
-    pub folders: &'static [Folder],
+    pub folders: &'static [SearchFolder],
     /// What it does with two skills of the same name.
     pub collision: Collision,
     /// How it names a skill.
-    pub names: Names,
+    pub names: NamingRule,
     /// Maximum depth of a skill below such a folder, if known.
     pub depth: Option<usize>,
     /// Whether a skill of a nested project folder keeps its name with a folder prefix if another skill has it.
     pub nested_names: bool,
     /// The size limit of its catalogue.
-    pub budget: Option<Budget>,
+    pub budget: Option<CatalogueBudget>,
     /// The client of `prowess check --for` with its rules about files.
     pub client: Option<&'static str>,
     /// The precedence rule in a sentence.
@@ -29,7 +29,7 @@ pub struct Rules {
 
 /// A skill folder of an agent.
 #[derive(Clone, Copy, Debug)]
-pub struct Folder {
+pub struct SearchFolder {
     /// The template of its path, see [`crate::places::Places::locate`].
     pub template: &'static str,
     /// Its scope; `None` for folders of the whole machine.
@@ -53,7 +53,7 @@ pub enum Collision {
 
 /// How an agent names a skill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Names {
+pub enum NamingRule {
     /// By the name of its folder; case, spaces and zero-width characters are ignored.
     Directory,
     /// By the declared name, or that of its folder if there is none.
@@ -62,11 +62,11 @@ pub enum Names {
 
 /// The size limit of a catalogue.
 #[derive(Clone, Copy, Debug)]
-pub struct Budget {
+pub struct CatalogueBudget {
     /// The share of the model's context window, in thousandths.
     pub thousandths: u64,
     /// The limit if the context window is not known.
-    pub unknown_context: Room,
+    pub unknown_context: BudgetLimit,
     /// Maximum number of characters of a description.
     pub description: Option<usize>,
     /// Whether the catalogue contains the path of the file.
@@ -77,36 +77,36 @@ pub struct Budget {
 
 /// A size limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Room {
+pub enum BudgetLimit {
     /// A number of characters.
     Characters(u64),
     /// The share of a context window of this many tokens.
     OfContext(u64),
 }
 
-const fn project(template: &'static str, title: &'static str) -> Folder {
-    Folder { template, scope: Some(Scope::Project), title, downwards: false }
+const fn project(template: &'static str, title: &'static str) -> SearchFolder {
+    SearchFolder { template, scope: Some(Scope::Project), title, downwards: false }
 }
 
-const fn downwards(template: &'static str, title: &'static str) -> Folder {
-    Folder { template, scope: Some(Scope::Project), title, downwards: true }
+const fn downwards(template: &'static str, title: &'static str) -> SearchFolder {
+    SearchFolder { template, scope: Some(Scope::Project), title, downwards: true }
 }
 
-const fn user(template: &'static str, title: &'static str) -> Folder {
-    Folder { template, scope: Some(Scope::User), title, downwards: false }
+const fn user(template: &'static str, title: &'static str) -> SearchFolder {
+    SearchFolder { template, scope: Some(Scope::User), title, downwards: false }
 }
 
-const fn machine(template: &'static str, title: &'static str) -> Folder {
-    Folder { template, scope: None, title, downwards: false }
+const fn machine(template: &'static str, title: &'static str) -> SearchFolder {
+    SearchFolder { template, scope: None, title, downwards: false }
 }
 
 /// The rules of all agents for which some are known.
-pub static RULES: &[&Rules] = &[&CLAUDE_CODE, &CODEX, &CURSOR, &GEMINI, &GOOSE, &OPENCLAW];
+pub static RULES: &[&AgentRules] = &[&CLAUDE_CODE, &CODEX, &CURSOR, &GEMINI, &GOOSE, &OPENCLAW];
 
 /// From Claude Code's documentation of skills (2026-08). Skills of plugins have a separate namespace and never collide;
 /// those that come with it and those synced from claude.ai have the lowest precedence. A skill of a nested project
 /// folder becomes `apps/web:deploy` if there is another `deploy`.
-static CLAUDE_CODE: Rules = Rules {
+static CLAUDE_CODE: AgentRules = AgentRules {
     agent: "claude-code",
     folders: &[
         machine("/etc/claude-code/.claude/skills", "enterprise"),
@@ -114,15 +114,15 @@ static CLAUDE_CODE: Rules = Rules {
         downwards(".claude/skills", "project"),
     ],
     collision: Collision::FirstWins,
-    names: Names::Directory,
+    names: NamingRule::Directory,
     depth: None,
     nested_names: true,
-    budget: Some(Budget {
+    budget: Some(CatalogueBudget {
         thousandths: 10,
-        unknown_context: Room::OfContext(200_000),
+        unknown_context: BudgetLimit::OfContext(200_000),
         description: Some(1536),
         lists_path: false,
-        overflow: "the descriptions of the least used skills are left out",
+        overflow: "the descriptions of the least used skills are omitted",
     }),
     client: Some("claude-code"),
     precedence: "enterprise before personal before project; the folder's name is the command",
@@ -131,7 +131,7 @@ static CLAUDE_CODE: Rules = Rules {
 
 /// From openai/codex, `codex-rs/core-skills/src/loader.rs`: each path is loaded once, and skills of the same name are
 /// all kept. Folders are walked 6 levels deep.
-static CODEX: Rules = Rules {
+static CODEX: AgentRules = AgentRules {
     agent: "codex",
     folders: &[
         downwards(".codex/skills", "project layer"),
@@ -142,23 +142,23 @@ static CODEX: Rules = Rules {
         machine("/etc/codex/skills", "admin"),
     ],
     collision: Collision::AllStay,
-    names: Names::Declared,
+    names: NamingRule::Declared,
     depth: Some(6),
     nested_names: false,
-    budget: Some(Budget {
+    budget: Some(CatalogueBudget {
         thousandths: 20,
-        unknown_context: Room::Characters(8_000),
+        unknown_context: BudgetLimit::Characters(8_000),
         description: None,
         lists_path: true,
-        overflow: "descriptions are cut in turn, then names are left out",
+        overflow: "descriptions are shortened in turn, then names are omitted",
     }),
     client: Some("codex"),
-    precedence: "all copies of a name stay, those of the repository first, then user, system and admin",
+    precedence: "all copies of a name are kept: repository first, then user, system and admin",
     source: "openai/codex, codex-rs/core-skills/src/loader.rs",
 };
 
 /// From Cursor's documentation, which lists the folders but does not say which of two copies wins.
-static CURSOR: Rules = Rules {
+static CURSOR: AgentRules = AgentRules {
     agent: "cursor",
     folders: &[
         project(".agents/skills", "project"),
@@ -171,18 +171,18 @@ static CURSOR: Rules = Rules {
         user("~/.codex/skills", "user, for compatibility"),
     ],
     collision: Collision::Unknown,
-    names: Names::Declared,
+    names: NamingRule::Declared,
     depth: None,
     nested_names: false,
     budget: None,
     client: None,
-    precedence: "the folders are listed, a rule for equal names is not",
+    precedence: "the folders are documented, but not a rule for equal names",
     source: "cursor.com/docs/skills",
 };
 
 /// From google-gemini/gemini-cli, `packages/core/src/skills`: it looks for `SKILL.md` and `*/SKILL.md`; later folders
 /// override earlier ones, with a warning. Folders of a workspace are only used if the user trusts it.
-static GEMINI: Rules = Rules {
+static GEMINI: AgentRules = AgentRules {
     agent: "gemini-cli",
     folders: &[
         project(".agents/skills", "workspace, if trusted"),
@@ -191,7 +191,7 @@ static GEMINI: Rules = Rules {
         user("~/.gemini/skills", "user"),
     ],
     collision: Collision::FirstWins,
-    names: Names::Declared,
+    names: NamingRule::Declared,
     depth: Some(1),
     nested_names: false,
     budget: None,
@@ -201,7 +201,7 @@ static GEMINI: Rules = Rules {
 };
 
 /// From block/goose, `summon.rs`: the search order; which of two copies is kept was not investigated.
-static GOOSE: Rules = Rules {
+static GOOSE: AgentRules = AgentRules {
     agent: "goose",
     folders: &[
         project(".goose/skills", "project"),
@@ -213,17 +213,17 @@ static GOOSE: Rules = Rules {
         user("~/.config/agents/skills", "user"),
     ],
     collision: Collision::Unknown,
-    names: Names::Declared,
+    names: NamingRule::Declared,
     depth: None,
     nested_names: false,
     budget: None,
     client: None,
-    precedence: "the order of the search is known, which of two copies it keeps is not",
+    precedence: "the search order is known, but not which of two copies is kept",
     source: "block/goose, summon.rs",
 };
 
 /// From openclaw/openclaw, `docs/tools/skills.md` and `src/agents/skills/workspace.ts`.
-static OPENCLAW: Rules = Rules {
+static OPENCLAW: AgentRules = AgentRules {
     agent: "openclaw",
     folders: &[
         project("skills", "workspace"),
@@ -232,7 +232,7 @@ static OPENCLAW: Rules = Rules {
         user("~/.openclaw/skills", "managed"),
     ],
     collision: Collision::FirstWins,
-    names: Names::Declared,
+    names: NamingRule::Declared,
     depth: Some(6),
     nested_names: false,
     budget: None,

@@ -61,7 +61,7 @@ fn required_skills_are_errors_and_optional_ones_warnings() {
     warning skill-not-installed `acme/nice` is not installed
     error skill-version-mismatch `old` is installed as 1.0.0, which is not in `^2.0.0`
     warning skill-version-mismatch `older` is installed as 1.0.0, which is not in `^2.0.0`
-    error skill-not-installed `torn` is installed and broken: no text
+    error skill-not-installed `torn` is installed but broken: no text
     errors: true
     ");
     let text = "name: a\nskills:\n  - {name: acme/nice, required: false}\n";
@@ -77,7 +77,7 @@ fn a_pin_needs_a_version() {
     let text = "name: a\nskills: [\"bare@==1.0.0\"]\n";
     insta::assert_snapshot!(shown(text, &[("bare", "", "")]), @"
     bare unversioned
-    error skill-version-mismatch `bare` is installed without a version, and `==1.0.0` is asked for
+    error skill-version-mismatch `bare` is installed without a version, but `==1.0.0` is required
     errors: true
     ");
     // Without a range, no version is needed.

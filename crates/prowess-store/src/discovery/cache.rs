@@ -12,7 +12,7 @@ use prowess_files::atomic::{self, WriteOptions};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::{Problem, Summary};
+use super::{SkillFileError, SkillSummary};
 
 /// The name of the file in the cache folder.
 pub const FILE_NAME: &str = "listing";
@@ -81,7 +81,7 @@ pub(crate) struct Cache {
 #[derive(Debug)]
 struct Entry {
     identity: String,
-    summary: Summary,
+    summary: SkillSummary,
     is_used: bool,
 }
 
@@ -98,7 +98,7 @@ impl Cache {
     }
 
     /// The cached summary of an unchanged file.
-    pub(crate) fn get(&mut self, file: &Path, identity: &Identity) -> Option<Summary> {
+    pub(crate) fn get(&mut self, file: &Path, identity: &Identity) -> Option<SkillSummary> {
         let entry = self.files.get_mut(file.to_str()?)?;
         let is_same = entry.identity == identity.0;
         entry.is_used = is_same;
@@ -106,7 +106,7 @@ impl Cache {
     }
 
     /// Caches a file. Paths that are not UTF-8 are not cached.
-    pub(crate) fn put(&mut self, file: &Path, identity: Identity, summary: &Summary) {
+    pub(crate) fn put(&mut self, file: &Path, identity: Identity, summary: &SkillSummary) {
         let Some(file) = file.to_str() else { return };
         let entry = Entry { identity: identity.0, summary: summary.clone(), is_used: true };
         self.files.insert(file.to_owned(), entry);
@@ -162,11 +162,11 @@ fn read_files(path: &Path, stamp: &str) -> Option<HashMap<String, Entry>> {
 }
 
 fn to_json(file: &str, entry: &Entry) -> Value {
-    let Summary { name, version, description, dialect, kind, errors, warnings, loaded_by } =
+    let SkillSummary { name, version, description, dialect, kind, errors, warnings, loaded_by } =
         &entry.summary;
     let errors: Vec<Value> = errors
         .iter()
-        .map(|Problem { rule, line, message, help }| json!([rule, line, message, help]))
+        .map(|SkillFileError { rule, line, message, help }| json!([rule, line, message, help]))
         .collect();
     json!([
         file,
@@ -201,13 +201,13 @@ fn from_json(row: Value) -> Option<(String, Entry)> {
     let clients = clients.iter().map(|client| client.as_str().map(str::to_owned));
     let loaded_by = clients.collect::<Option<_>>()?;
     let summary =
-        Summary { name, version, description, dialect, kind, errors, warnings, loaded_by };
+        SkillSummary { name, version, description, dialect, kind, errors, warnings, loaded_by };
     Some((file, Entry { identity, summary, is_used: false }))
 }
 
-fn problem(row: &Value) -> Option<Problem> {
+fn problem(row: &Value) -> Option<SkillFileError> {
     let text = |at: usize| row.get(at)?.as_str().map(str::to_owned);
-    Some(Problem {
+    Some(SkillFileError {
         rule: text(0)?,
         line: usize::try_from(row.get(1)?.as_u64()?).ok()?,
         message: text(2)?,

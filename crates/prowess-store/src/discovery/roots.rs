@@ -7,7 +7,7 @@ use crate::places::{Places, Scope};
 
 /// A folder of skills.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Root {
+pub struct SkillRoot {
     /// The kind of folder.
     pub kind: RootKind,
     /// The path.
@@ -78,8 +78,8 @@ const SYSTEMS: &[(&str, &str)] = &[
 ];
 
 /// All folders that may contain skills, in order of precedence; a shared one is listed once.
-pub fn roots(places: &Places) -> Vec<Root> {
-    let mut roots: Vec<Root> = Vec::new();
+pub fn roots(places: &Places) -> Vec<SkillRoot> {
+    let mut roots: Vec<SkillRoot> = Vec::new();
     let mut add = |kind,
                    path: PathBuf,
                    scope,
@@ -87,7 +87,7 @@ pub fn roots(places: &Places) -> Vec<Root> {
                    system: Option<&'static str>| {
         let known = roots.iter().position(|root| root.path == path);
         let at = known.unwrap_or_else(|| {
-            roots.push(Root { kind, path, scope, agents: Vec::new(), systems: Vec::new() });
+            roots.push(SkillRoot { kind, path, scope, agents: Vec::new(), systems: Vec::new() });
             roots.len() - 1
         });
         let root = &mut roots[at];

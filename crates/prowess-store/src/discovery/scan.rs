@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use prowess_format::document::MAX_FILE_BYTES;
 
 use super::cache::{Cache, Identity};
-use super::{DiscoverOptions, DiscoveryNote, FoundSkill, ScanCache, Summary, folder_name};
+use super::{DiscoverOptions, DiscoveryNote, FoundSkill, ScanCache, SkillSummary, folder_name};
 
 /// Maximum depth below a root, not counting the root. The client guide of the open standard advises 4 to 6, and other
 /// clients would not see deeper skills.
@@ -71,7 +71,7 @@ impl Scanner {
             Ok(_) => return None,
             Err(error) if is_absent(&error) => return None,
             Err(error) => {
-                scanned.note(root, format!("cannot be looked at: {error}"));
+                scanned.note(root, format!("cannot be read: {error}"));
                 return Some(scanned);
             }
         };
@@ -91,7 +91,8 @@ impl Scanner {
             let mut below = Self::below(&folder, follow_links, &mut scanned);
             if folder.depth == MOST_DEPTH {
                 if !below.is_empty() {
-                    let why = format!("folders more than {MOST_DEPTH} deep were not looked at");
+                    let why =
+                        format!("folders nested more than {MOST_DEPTH} deep were not searched");
                     scanned.note(&folder.shown, why);
                 }
                 continue;
@@ -99,8 +100,7 @@ impl Scanner {
             let left = MOST_FOLDERS - folders;
             if below.len() > left {
                 below.truncate(left);
-                let why =
-                    format!("more than {MOST_FOLDERS} folders: the others were not looked at");
+                let why = format!("more than {MOST_FOLDERS} folders: the others were not searched");
                 scanned.note(root, why);
             }
             folders += below.len();
@@ -122,8 +122,7 @@ impl Scanner {
         let mut below = Vec::new();
         for (number, entry) in entries.flatten().enumerate() {
             if number == MOST_ENTRIES {
-                let why =
-                    format!("more than {MOST_ENTRIES} entries: the others were not looked at");
+                let why = format!("more than {MOST_ENTRIES} entries: the others were not searched");
                 scanned.note(&folder.shown, why);
                 break;
             }
@@ -144,12 +143,12 @@ impl Scanner {
                         below.push(Folder { shown, real, depth, is_link: true });
                     }
                     Ok(real) if real.is_dir() => {
-                        let why = "is a link, which this store never makes: it was not followed";
+                        let why = "is a symbolic link, which this store never contains: it was not followed";
                         scanned.note(&shown, why.to_owned());
                     }
                     Ok(_) => {}
                     Err(error) => {
-                        scanned.note(&shown, format!("is a link that leads nowhere: {error}"));
+                        scanned.note(&shown, format!("is a dangling link: {error}"));
                     }
                 }
             }
@@ -163,7 +162,7 @@ impl Scanner {
         let (file, data) = match main_file(&folder.real) {
             Ok(found) => found?,
             Err(error) => {
-                scanned.note(&folder.shown, format!("cannot be looked at: {error}"));
+                scanned.note(&folder.shown, format!("cannot be read: {error}"));
                 return None;
             }
         };
@@ -186,7 +185,7 @@ impl Scanner {
         })
     }
 
-    fn summary(&mut self, file: &Path, data: &Metadata) -> Summary {
+    fn summary(&mut self, file: &Path, data: &Metadata) -> SkillSummary {
         let identity = Identity::of(data, self.now);
         if let Some(known) = self
             .cache
@@ -211,27 +210,27 @@ impl Scanned {
 }
 
 /// The summary of a main file that is a symbolic link, which may only lead to another file of the skill (NEG-15).
-fn linked(folder: &Path, file: &Path) -> Summary {
+fn linked(folder: &Path, file: &Path) -> SkillSummary {
     match file.canonicalize() {
         Ok(real) if real.starts_with(folder) => read(&real),
-        Ok(_) => Summary::unreadable(
-            "the file is a link that leads out of the skill's folder".to_owned(),
-            "put the file itself there",
+        Ok(_) => SkillSummary::unreadable(
+            "the file is a link to a path outside the skill's folder".to_owned(),
+            "replace the link with the file",
         ),
-        Err(error) => Summary::unreadable(
-            format!("the file is a link that leads nowhere: {error}"),
-            "put the file itself there",
+        Err(error) => SkillSummary::unreadable(
+            format!("the file is a dangling link: {error}"),
+            "replace the link with the file",
         ),
     }
 }
 
-fn read(file: &Path) -> Summary {
+fn read(file: &Path) -> SkillSummary {
     let file_name = file.file_name().unwrap_or_default().to_string_lossy();
     match read_bounded(file) {
-        Ok(bytes) => Summary::of(&bytes, &file_name),
-        Err(error) => Summary::unreadable(
+        Ok(bytes) => SkillSummary::of(&bytes, &file_name),
+        Err(error) => SkillSummary::unreadable(
             format!("the file can't be read: {error}"),
-            "look at its permissions",
+            "check its permissions",
         ),
     }
 }

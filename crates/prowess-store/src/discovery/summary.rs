@@ -1,4 +1,4 @@
-//! What a listing says about a skill's main file.
+//! The summary of a skill's main file for listings.
 
 use std::borrow::Cow;
 
@@ -9,9 +9,9 @@ use prowess_format::rules::SkillLocation;
 use prowess_format::span::LineIndex;
 use prowess_format::{Checked, ReadOptions, check_bytes, form_of};
 
-/// What a file says.
+/// The summary of a main file.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Summary {
+pub struct SkillSummary {
     /// The declared name.
     pub name: Option<String>,
     /// The declared version.
@@ -20,30 +20,30 @@ pub struct Summary {
     pub description: Option<String>,
     /// The id of the dialect that explains most of it; empty for a file that can't be read.
     pub dialect: String,
-    /// What the skill is.
+    /// The kind of skill.
     pub kind: String,
-    /// The errors, as far as they are told.
-    pub errors: Vec<Problem>,
-    /// How many findings are warnings.
+    /// The first errors, see `MOST_ERRORS`.
+    pub errors: Vec<SkillFileError>,
+    /// The number of warnings.
     pub warnings: usize,
-    /// The clients that load it in spite of its errors. Empty if it has none.
+    /// The clients that load it despite its errors; empty if it has none.
     pub loaded_by: Vec<String>,
 }
 
-/// Why a skill is broken.
+/// An error in a main file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// The rule, for `prowess explain`; `unreadable` for a file that can't be read.
+pub struct SkillFileError {
+    /// The rule, for `prowess explain`; `unreadable` if the file can't be read.
     pub rule: String,
     /// The line, counted from 1.
     pub line: usize,
-    /// What is wrong.
+    /// The message.
     pub message: String,
-    /// What to do next.
+    /// Advice.
     pub help: Option<String>,
 }
 
-/// The programs that load a file with errors. A validator is none: it has nothing to load.
+/// The programs that load a file despite its errors. Validators are omitted, because they don't load skills.
 fn loading_clients(checked: &Checked<'_>, file_name: &str) -> Vec<String> {
     if !checked.diagnostics.iter().any(|found| found.severity == Severity::Error) {
         return Vec::new();
@@ -54,18 +54,18 @@ fn loading_clients(checked: &Checked<'_>, file_name: &str) -> Vec<String> {
     verdicts.filter(loads).map(|it| it.client.id.to_owned()).collect()
 }
 
-/// A listing names this many errors of a file; `prowess check` names them all.
+/// The maximum number of errors per file in a listing; `prowess check` lists all of them.
 const MOST_ERRORS: usize = 5;
 
-impl Summary {
-    /// Whether the skill can't be used: its file has errors, or can't be read.
+impl SkillSummary {
+    /// Whether the skill can't be used: its file has errors or can't be read.
     pub fn is_broken(&self) -> bool {
         !self.errors.is_empty()
     }
 
-    /// What is known of a file that can't be read.
+    /// The summary of a file that can't be read.
     pub(crate) fn unreadable(message: String, help: &str) -> Self {
-        let problem = Problem {
+        let problem = SkillFileError {
             rule: "unreadable".to_owned(),
             line: 1,
             message,
@@ -74,15 +74,16 @@ impl Summary {
         Self { errors: vec![problem], ..Self::default() }
     }
 
-    /// Reads a file. Only the file itself is judged: whether what it mentions is there, and whether its folder has its
-    /// name, are questions for `check`. Agents load a skill from a folder of another name, and people link them so.
+    /// Parses a main file. Only the file itself is checked. Whether the files that it mentions exist and whether its
+    /// folder has its name is left to `check`: agents load skills from folders of other names, and users link them
+    /// like that.
     pub(crate) fn of(bytes: &[u8], file_name: &str) -> Self {
         if bytes.len() > MAX_FILE_BYTES {
             let most = MAX_FILE_BYTES >> 20;
-            let help = "move material into other files";
+            let help = "move some of the content into other files";
             return Self::unreadable(format!("the file is larger than {most} MiB"), help);
         }
-        // Reading calls it prose, and there is nothing to read.
+        // It would be parsed as prose, but there is no text.
         if bytes.trim_ascii().is_empty() {
             let help = "write what the agent should do, or remove the folder";
             return Self::unreadable("the file is empty".to_owned(), help);
@@ -94,7 +95,7 @@ impl Summary {
         let lines = LineIndex::new(checked.document.text);
         let found =
             |severity| checked.diagnostics.iter().filter(move |found| found.severity == severity);
-        let errors = found(Severity::Error).take(MOST_ERRORS).map(|found| Problem {
+        let errors = found(Severity::Error).take(MOST_ERRORS).map(|found| SkillFileError {
             rule: found.rule.name.to_owned(),
             line: lines.position(checked.document.text, found.span.range().start).line,
             message: found.message.clone(),

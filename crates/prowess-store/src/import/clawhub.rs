@@ -4,14 +4,14 @@ use std::path::Path;
 
 use super::fields::Fields;
 use super::{
-    HashedWhat, ImportProblem, Imported, ImportedHash, ImportedSkill, ImportedSource, LockKind,
+    HashedWhat, ImportProblem, ImportedHash, ImportedLock, ImportedSkill, ImportedSource, LockKind,
 };
 
-pub(super) fn lock(mut file: Fields) -> Result<Imported, ImportProblem> {
+pub(super) fn lock(mut file: Fields) -> Result<ImportedLock, ImportProblem> {
     file.version("version", &[1])?;
     let skills = file.skills()?.into_iter().map(|(name, fields)| locked(&name, fields));
     let skills = skills.collect::<Result<_, _>>()?;
-    Ok(Imported { kind: LockKind::ClawHub, skills, extra: file.rest(), notes: Vec::new() })
+    Ok(ImportedLock { kind: LockKind::ClawHub, skills, extra: file.rest(), notes: Vec::new() })
 }
 
 fn locked(name: &str, mut fields: Fields) -> Result<ImportedSkill, ImportProblem> {
@@ -36,7 +36,7 @@ fn locked(name: &str, mut fields: Fields) -> Result<ImportedSkill, ImportProblem
     })
 }
 
-pub(super) fn origin(mut file: Fields) -> Result<Imported, ImportProblem> {
+pub(super) fn origin(mut file: Fields) -> Result<ImportedLock, ImportProblem> {
     file.version("version", &[1])?;
     let slug = file.required("slug")?;
     let (owner, name) = split(&slug);
@@ -56,7 +56,7 @@ pub(super) fn origin(mut file: Fields) -> Result<Imported, ImportProblem> {
         pinned: None,
         extra: file.rest(),
     };
-    Ok(Imported {
+    Ok(ImportedLock {
         kind: LockKind::ClawHubOrigin,
         skills: vec![skill],
         extra: Vec::new(),
@@ -65,7 +65,7 @@ pub(super) fn origin(mut file: Fields) -> Result<Imported, ImportProblem> {
 }
 
 /// Adds the registry and the fingerprint from the `origin.json` files next to the skills.
-pub(super) fn add_origins(lock: &Path, imported: &mut Imported) {
+pub(super) fn add_origins(lock: &Path, imported: &mut ImportedLock) {
     let Some(folder) = lock.parent().and_then(Path::parent) else { return };
     for skill in &mut imported.skills {
         let Some(found) = origin_of(folder, skill) else { continue };
@@ -75,14 +75,14 @@ pub(super) fn add_origins(lock: &Path, imported: &mut Imported) {
                     || differs(origin.owner.as_ref(), skill.owner.as_ref()) =>
             {
                 imported.notes.push(format!(
-                    "`{}`: the `origin.json` beside it is about `{}`, and was not used",
+                    "`{}`: its `origin.json` is about `{}` and was ignored",
                     skill.name, origin.name
                 ));
             }
             Ok(origin) => {
                 if differs(origin.version.as_ref(), skill.version.as_ref()) {
                     imported.notes.push(format!(
-                        "`{}`: the lock says version {}, the `origin.json` beside the files says {}",
+                        "`{}`: the lock file says version {}, but its `origin.json` says {}",
                         skill.name,
                         skill.version.as_deref().unwrap_or("nothing"),
                         origin.version.as_deref().unwrap_or("nothing")

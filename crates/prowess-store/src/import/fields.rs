@@ -87,7 +87,7 @@ impl Fields {
         Err(match version {
             Some(version) if version > newest => self.problem(
                 key,
-                format!("the file has version {version}, newer than the {newest} that we know: update prowess"),
+                format!("the file has version {version}, but this program supports version {newest}: update prowess"),
             ),
             _ => self.problem(key, format!("expected {newest}")),
         })

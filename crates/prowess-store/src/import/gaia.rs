@@ -2,11 +2,11 @@
 
 use super::fields::Fields;
 use super::{
-    HashedWhat, ImportProblem, Imported, ImportedHash, ImportedSkill, ImportedSource, LockKind,
+    HashedWhat, ImportProblem, ImportedHash, ImportedLock, ImportedSkill, ImportedSource, LockKind,
 };
 
 /// Parses the format of GAIA §7.3.
-pub(super) fn specified(mut file: Fields) -> Result<Imported, ImportProblem> {
+pub(super) fn specified(mut file: Fields) -> Result<ImportedLock, ImportProblem> {
     file.version("version", &[1])?;
     let skills = file.skills()?.into_iter().map(|(name, mut fields)| {
         let hashes =
@@ -24,17 +24,17 @@ pub(super) fn specified(mut file: Fields) -> Result<Imported, ImportProblem> {
         })
     });
     let skills = skills.collect::<Result<_, ImportProblem>>()?;
-    Ok(Imported { kind: LockKind::Gaia, skills, extra: file.rest(), notes: Vec::new() })
+    Ok(ImportedLock { kind: LockKind::Gaia, skills, extra: file.rest(), notes: Vec::new() })
 }
 
 /// Parses the format of amd/gaia, `src/gaia/skills/lock.py`. Tiers and signatures are unverified claims, so they are
 /// only kept as text for the report.
-pub(super) fn written_today(mut file: Fields) -> Result<Imported, ImportProblem> {
+pub(super) fn written_today(mut file: Fields) -> Result<ImportedLock, ImportProblem> {
     file.version("schema_version", &[1])?;
     let skills = file.skills()?.into_iter().map(|(key, mut fields)| {
         let name = fields.required("name")?;
         if name != key {
-            return Err(fields.problem("name", format!("is `{name}`, and the entry is `{key}`")));
+            return Err(fields.problem("name", format!("is `{name}`, but the entry is `{key}`")));
         }
         let url = fields.text("hub_url")?;
         let origin = fields.text("origin")?;
@@ -61,7 +61,7 @@ pub(super) fn written_today(mut file: Fields) -> Result<Imported, ImportProblem>
         })
     });
     let skills = skills.collect::<Result<_, _>>()?;
-    Ok(Imported { kind: LockKind::GaiaHub, skills, extra: file.rest(), notes: Vec::new() })
+    Ok(ImportedLock { kind: LockKind::GaiaHub, skills, extra: file.rest(), notes: Vec::new() })
 }
 
 fn taken(

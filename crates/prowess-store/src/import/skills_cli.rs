@@ -2,10 +2,10 @@
 
 use super::fields::Fields;
 use super::{
-    HashedWhat, ImportProblem, Imported, ImportedHash, ImportedSkill, ImportedSource, LockKind,
+    HashedWhat, ImportProblem, ImportedHash, ImportedLock, ImportedSkill, ImportedSource, LockKind,
 };
 
-pub(super) fn project(mut file: Fields) -> Result<Imported, ImportProblem> {
+pub(super) fn project(mut file: Fields) -> Result<ImportedLock, ImportProblem> {
     file.version("version", &[1])?;
     read(
         LockKind::SkillsProject,
@@ -16,7 +16,7 @@ pub(super) fn project(mut file: Fields) -> Result<Imported, ImportProblem> {
 
 /// Parses a user's file. Older versions have a subset of the fields. The tool itself treats them as empty and loses
 /// their content.
-pub(super) fn user(mut file: Fields) -> Result<Imported, ImportProblem> {
+pub(super) fn user(mut file: Fields) -> Result<ImportedLock, ImportProblem> {
     file.version("version", &[1, 2, 3])?;
     read(
         LockKind::SkillsUser,
@@ -29,11 +29,11 @@ fn read(
     kind: LockKind,
     mut file: Fields,
     hashes: &[(&str, HashedWhat)],
-) -> Result<Imported, ImportProblem> {
+) -> Result<ImportedLock, ImportProblem> {
     let skills = file.skills()?;
     let skills = skills.into_iter().map(|(name, fields)| skill(name, fields, hashes));
     let skills = skills.collect::<Result<_, _>>()?;
-    Ok(Imported { kind, skills, extra: file.rest(), notes: Vec::new() })
+    Ok(ImportedLock { kind, skills, extra: file.rest(), notes: Vec::new() })
 }
 
 fn skill(

@@ -1,4 +1,4 @@
-//! Doing what a plan says, and taking skills away.
+//! Applies install plans, and uninstalls skills.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,36 +6,36 @@ use prowess_package::name::SkillName;
 use semver::Version;
 
 use super::{InstallError, InstallPlan, InstallStep, parse_lock, read_lock_file};
-use crate::commit::Changes;
+use crate::commit::StoreChanges;
 use crate::lock::{LockEntry, LockFile, MOST_BYTES};
-use crate::review::{LowerClaim, Question};
+use crate::review::{InstallQuestion, LowerClaim};
 use crate::stage::Stage;
 use crate::store::Store;
 
-/// What has changed.
+/// The changes that were made.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct AppliedChanges {
     /// Skills that were installed, with the versions they replace.
     pub installed: Vec<(SkillName, Version, Option<Version>)>,
-    /// Skills that were taken away.
+    /// Skills that were uninstalled.
     pub removed: Vec<(SkillName, Version)>,
-    /// What somebody should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
-/// What is about to be taken away.
+/// A planned uninstallation.
 struct Removal {
     removed: Vec<(SkillName, Version)>,
-    /// The lock file, as it was read.
+    /// The bytes of the lock file as it was read.
     before: Option<Vec<u8>>,
-    /// What it will say.
+    /// The lock file after the change.
     lock: LockFile,
 }
 
 impl Store {
-    /// Installs what a plan says, all of it or nothing. The user has agreed to every question of every step.
+    /// Applies a plan completely or not at all. The user has agreed to every question of every step.
     ///
-    /// A refusal is no question: a plan that has one is not applied, whoever asks for it.
+    /// A plan that contains a refusal is never applied: the user can't override a refusal.
     pub fn apply(&self, plan: &InstallPlan) -> Result<AppliedChanges, InstallError> {
         if let Some(refused) = plan.steps.iter().find_map(InstallStep::refused) {
             return Err(refused);
@@ -52,7 +52,7 @@ impl Store {
         let mut install = Vec::with_capacity(steps.len());
         let mut applied = AppliedChanges::default();
         let mut agreed = Vec::new();
-        // Who puts back what a lock file says changes nothing of it, not even how it is written.
+        // Restoring files must leave the lock file byte for byte as it is.
         let is_kept = steps.iter().all(|step| step.is_restored);
         for step in steps {
             let (name, mut entry) = (step.name().clone(), step.entry.clone());
@@ -77,12 +77,12 @@ impl Store {
         if let Some(shared) = self.project()
             && let Err(error) = shared.agreements.add(&agreed)
         {
-            applied.notes.push(format!("what you agreed to is not remembered: {error}"));
+            applied.notes.push(format!("could not save what you agreed to: {error}"));
         }
         Ok(applied)
     }
 
-    /// Takes skills away, and those that were only there for them.
+    /// Uninstalls skills, and the dependencies that no other skill requires.
     pub fn remove(&self, names: &BTreeSet<SkillName>) -> Result<AppliedChanges, InstallError> {
         let Removal { removed, before, lock } = self.plan_remove(names)?;
         let remove = removed.iter().map(|(name, _)| name.clone()).collect();
@@ -92,7 +92,7 @@ impl Store {
         Ok(AppliedChanges { removed, ..AppliedChanges::default() })
     }
 
-    /// What [`Self::remove`] would take away. Nothing is written.
+    /// The skills that [`Self::remove`] would uninstall. Nothing is written.
     pub fn removed_by(
         &self,
         names: &BTreeSet<SkillName>,
@@ -100,7 +100,7 @@ impl Store {
         self.plan_remove(names).map(|removal| removal.removed)
     }
 
-    /// Skills together with all installed ones that need them, and those that need these.
+    /// Skills together with all their installed dependents, and the dependents of those.
     pub fn with_dependents(
         &self,
         names: &BTreeSet<SkillName>,
@@ -139,7 +139,7 @@ impl Store {
             let version = lock.skills.remove(name).map(|entry| entry.version);
             removed.push((name.clone(), version.unwrap_or(Version::new(0, 0, 0))));
         }
-        // What came along goes along, and so on, until everything is wanted by somebody.
+        // Dependencies that no remaining skill requires are removed as well, repeatedly.
         loop {
             settle_owners(&mut lock);
             let unwanted = |(_, entry): &(&SkillName, &LockEntry)| {
@@ -154,7 +154,7 @@ impl Store {
         Ok(Removal { removed, before, lock })
     }
 
-    /// The change itself, unless somebody else was faster.
+    /// Makes the change, unless another process has changed the store since the plan was made.
     pub(super) fn commit(
         &self,
         stage: Stage<'_>,
@@ -166,11 +166,11 @@ impl Store {
         let store = self.lock()?;
         let current = store.lock_file(MOST_BYTES)?;
         if current.as_deref() != before {
-            // To read it shows whether it was damaged rather than changed.
+            // Parsing reports a damaged lock file, as opposed to a changed one.
             parse_lock(self, current.as_deref())?;
             return Err(InstallError::StoreChanged);
         }
-        // Asked again under the lock: something may have been put there since the plan was made.
+        // Checked again with the writer lock held: something may have appeared there since the plan was made.
         let known = parse_lock(self, before)?;
         for skill in install.iter().filter(|skill| !known.skills.contains_key(&skill.name)) {
             let integrity = skill.content_digest().integrity();
@@ -182,14 +182,14 @@ impl Store {
                 });
             }
         }
-        let changes = Changes { install, remove, lock_file: Some(lock_file) };
+        let changes = StoreChanges { install, remove, lock_file: Some(lock_file) };
         store
             .commit(stage, &changes)
             .map_err(|source| InstallError::Commit { store: self.path().to_owned(), source })?;
         Ok(())
     }
 
-    /// What is installed in another version now is what those that need it work with now.
+    /// Records the installed versions of dependencies in the entries of their dependents.
     fn settle_dependencies(&self, lock: &mut LockFile) {
         let versions: BTreeMap<SkillName, Version> =
             lock.skills.iter().map(|(name, entry)| (name.clone(), entry.version.clone())).collect();
@@ -209,7 +209,7 @@ impl Store {
     }
 }
 
-/// Which installed skills need another one, those aside that go as well.
+/// The installed skills that depend on another one, except those that are removed as well.
 fn needed_by(lock: &LockFile, name: &SkillName, going: &BTreeSet<SkillName>) -> Vec<String> {
     let needs = |(other, entry): &(&SkillName, &LockEntry)| {
         entry.dependencies.contains_key(name) && !going.contains(*other)
@@ -217,7 +217,7 @@ fn needed_by(lock: &LockFile, name: &SkillName, going: &BTreeSet<SkillName>) -> 
     lock.skills.iter().filter(needs).map(|(other, _)| other.to_string()).collect()
 }
 
-/// `required_by` is what the entries' own dependencies say, the other way around.
+/// Computes `required_by` from the dependencies of all entries.
 fn settle_owners(lock: &mut LockFile) {
     let mut owners: BTreeMap<SkillName, BTreeSet<SkillName>> = BTreeMap::new();
     for (name, entry) in &lock.skills {
@@ -230,8 +230,8 @@ fn settle_owners(lock: &mut LockFile) {
     }
 }
 
-/// What the user has agreed to, as one digest together with the files it was about (attack registry-C24).
-fn approved(entry: &LockEntry, questions: &[Question]) -> Option<String> {
+/// The digest of what the user approved, including the files that it was about (attack registry-C24).
+fn approved(entry: &LockEntry, questions: &[InstallQuestion]) -> Option<String> {
     if questions.is_empty() {
         return None;
     }
@@ -244,12 +244,12 @@ fn approved(entry: &LockEntry, questions: &[Question]) -> Option<String> {
 }
 
 impl InstallStep {
-    /// What it claims, where that is less than what its signatures prove.
+    /// The claimed tier, if it is lower than what the signatures prove.
     pub fn lower_claim(&self) -> Option<LowerClaim> {
         LowerClaim::of(&self.metadata.skill, self.attestation.tier, self.tree.manifest())
     }
 
-    /// Whether the lock would say something new about a skill whose files stay the same.
+    /// Whether the entry in the lock file changes although the files stay the same.
     pub(super) fn changes_entry(&self, lock: &LockFile) -> bool {
         let Some(installed) = lock.skills.get(self.name()) else { return true };
         let mut same = self.entry.clone();
@@ -257,6 +257,7 @@ impl InstallStep {
         same.approved.clone_from(&installed.approved);
         same.capabilities.clone_from(&installed.capabilities);
         same.allow_unsigned = installed.allow_unsigned;
+        same.allow_blocked.clone_from(&installed.allow_blocked);
         same != *installed
     }
 }

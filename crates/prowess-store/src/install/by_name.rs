@@ -13,22 +13,22 @@ use crate::reference::{NamedReference, Reference};
 /// An installed skill, according to the lock file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstalledSkill {
-    /// Its name.
+    /// The name.
     pub name: SkillName,
-    /// Its version; `0.0.0` if it declares none (R5).
+    /// The version; `0.0.0` if it declares none (R5).
     pub version: Version,
-    /// Its effective tier.
+    /// The effective tier.
     pub tier: Tier,
-    /// Its folder.
+    /// The folder.
     pub directory: PathBuf,
 }
 
 impl Installer<'_> {
-    /// Installs a skill of a registry, `name` or `namespace/name`, in the highest version of a range, with its
-    /// dependencies. An empty range is any version.
+    /// Installs a skill from a registry, `name` or `namespace/name`, with its dependencies: the highest version in a
+    /// range. An empty range matches any version.
     ///
-    /// `agree` is called when the user should review the installation first: dangerous permissions, or additional ones
-    /// in an update. It can't override a refusal.
+    /// `agree` is called when the user should review the installation first: dangerous permissions, or additional
+    /// ones in an update. It can't override a refusal.
     pub fn install(
         &self,
         name: &str,
@@ -49,7 +49,7 @@ impl Installer<'_> {
         let plan = self.plan(&[requirement])?;
         let is_refused = plan.steps.iter().any(|step| !step.review.refusals.is_empty());
         if !is_refused && !plan.is_clear() && !agree(&plan) {
-            let reason = "it was looked at and not agreed to".to_owned();
+            let reason = "the plan was not approved".to_owned();
             return Err(InstallError::Refused { name: named.name, reason, remedies: Vec::new() });
         }
         self.store.apply(&plan)

@@ -17,7 +17,7 @@ use super::{
     NewerVersion, SkillRequirement, UnavailableSkill, listed,
 };
 use crate::lock::{LockEntry, LockFile};
-use crate::reference::{DomainReference, GitReference, NamedReference, Reference};
+use crate::reference::{DomainReference, GitReference, NamedReference, Reference, ServerReference};
 use crate::source::{Offer, Offers, Pinned, SourceError, SourceErrorKind};
 
 /// The source of skills whose files were passed in: folders, repositories, domains.
@@ -43,6 +43,10 @@ pub(super) fn follow(name: &SkillName, entry: &LockEntry) -> Option<SkillRequire
         Pinned::WellKnown { base, .. } => {
             let there = entry.source_name.as_deref().map_or(Ok(name.clone()), str::parse);
             Reference::Domain(DomainReference { base: base.clone(), skill: there.ok() })
+        }
+        Pinned::Mcp { server, .. } => {
+            let there = entry.source_name.as_deref().map_or(Ok(name.clone()), str::parse);
+            Reference::Server(ServerReference { server: server.clone(), skill: there.ok() })
         }
         Pinned::Registry { namespace, .. } => Reference::Named(NamedReference {
             namespace: namespace.clone(),

@@ -12,28 +12,28 @@ use crate::agreement::ConsentItem;
 use crate::capabilities::{Capability, capabilities_of, lines};
 use crate::lock::LockEntry;
 use crate::metadata::{SkillMetadata, parse_installed_metadata, parse_metadata};
-use crate::review::Refusal;
+use crate::review::InstallRefusal;
 use crate::store::Store;
 
 impl Store {
-    /// Whether the files of an installed skill are those of its lock entry. All of them are hashed.
+    /// Whether the files of an installed skill match its lock file entry. All of them are hashed.
     pub fn is_unchanged(&self, name: &SkillName, entry: &LockEntry) -> bool {
         matches!(self.hash(name), Ok(Some(hashes))
             if content_digest(&hashes).integrity() == entry.integrity)
     }
 
-    /// Whether this user has agreed to a skill of the lock file, or only its author has.
+    /// Whether this user has approved an installed skill, and not only the author of the lock file.
     pub fn has_agreed(&self, name: &SkillName, entry: &LockEntry) -> bool {
         self.project().is_none_or(|project| {
             project.agreements.cover(&[ConsentItem::to_be_there(name, &entry.integrity)])
         })
     }
 
-    /// The lines of capabilities that this user has agreed to for an installed skill. `integrity` and `now` are those of
+    /// The lines of capabilities that this user has approved for an installed skill. `integrity` and `now` belong to
     /// the version that would replace it.
     ///
-    /// The user's own lock file remembers them. The lock file of a project may be a stranger's, so there the installed
-    /// files are read, and the user must have agreed to what exactly these can do.
+    /// The user's own lock file records them. The lock file of a project may come from someone else, so there the
+    /// installed files are read, and the user must have approved exactly what these can do.
     pub(super) fn accepted(
         &self,
         name: &SkillName,
@@ -48,7 +48,7 @@ impl Store {
             if !entry.capabilities.is_empty() {
                 return entry.capabilities.clone();
             }
-            // An older program wrote no lines: what is installed was agreed to as a whole.
+            // Older versions recorded no lines: installing the skill approved all of its capabilities.
             return self.installed_lines(name, entry).unwrap_or_default();
         };
         let Some(lines) = self.installed_lines(name, entry) else { return BTreeSet::new() };
@@ -56,7 +56,7 @@ impl Store {
         if project.agreements.cover(&[item]) { lines } else { BTreeSet::new() }
     }
 
-    /// The capabilities of the installed files, if they are those of the lock entry.
+    /// The capabilities of the installed files, if these match the lock file entry.
     pub(super) fn installed_lines(
         &self,
         name: &SkillName,
@@ -67,8 +67,7 @@ impl Store {
         is_same.then(|| lines(&capabilities_of(&tree)))
     }
 
-    /// The hashes of the files that a lock entry is about. What an entry says about its files counts if it agrees with its
-    /// digest.
+    /// The file hashes of a lock file entry, if they agree with its digest.
     pub(super) fn agreed_files(&self, name: &SkillName, entry: &LockEntry) -> FileHashes {
         if content_digest(&entry.files).integrity() == entry.integrity {
             return entry.files.clone();
@@ -98,16 +97,16 @@ impl Store {
         parse_metadata(&bytes, name.as_str(), entry.chosen(name)).ok()
     }
 
-    /// Refuses to replace a folder that the lock file does not list: it may be the user's own work. The same files may be
-    /// installed over it, as after a lost lock file.
+    /// Refuses to replace a folder that is not in the lock file: it may contain the user's own work. Identical files
+    /// may be installed over it, for example after the lock file was lost.
     pub(super) fn occupied(
         &self,
         name: &SkillName,
         integrity: &str,
-    ) -> Result<Option<Refusal>, InstallError> {
+    ) -> Result<Option<InstallRefusal>, InstallError> {
         let Some(occupant) = self.occupant(name)? else { return Ok(None) };
         let is_same = matches!(self.hash(name), Ok(Some(hashes))
             if content_digest(&hashes).integrity() == integrity);
-        Ok((!is_same).then_some(Refusal::Occupied(occupant)))
+        Ok((!is_same).then_some(InstallRefusal::Occupied(occupant)))
     }
 }

@@ -1,4 +1,4 @@
-//! Installing what a lock file says: the same bytes, or nothing (GAIA §7.3).
+//! Restores the skills of the lock file: the same bytes, or nothing (GAIA §7.3).
 
 use std::collections::BTreeSet;
 
@@ -17,33 +17,34 @@ use crate::lock::{LockEntry, LockFile};
 use crate::metadata::{SkillMetadata, read_metadata};
 use crate::review::{Candidate, InstallPermissions, LowerClaim, Review, review};
 use crate::source::{self, Pinned, SourceError, SourceErrorKind};
+use crate::suspicion::Suspicions;
 
-/// What was done to get to what the lock file says.
+/// The result of restoring the skills of the lock file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct RestoreReport {
     /// Skills that were fetched.
     pub installed: Vec<(SkillName, Version)>,
-    /// Skills that were there already, byte for byte.
+    /// Skills that were already installed, byte for byte.
     pub unchanged: Vec<(SkillName, Version)>,
-    /// Skills that were there and that the lock file does not know; they are left alone.
+    /// Installed skills that are not in the lock file; they are left alone.
     pub unknown: Vec<SkillName>,
-    /// What somebody should know: versions that were taken back (attack registry-C22), files that were left out.
+    /// Notes for the user: revoked versions (attack registry-C22), files that were left out.
     pub notes: Vec<String>,
 }
 
-/// What would be done to get to what the lock file says.
+/// A plan for restoring the skills of the lock file.
 #[derive(Debug)]
 pub struct RestorePlan {
-    /// What is put back.
+    /// The plan for the skills that can be restored.
     pub plan: InstallPlan,
-    /// Skills that can't be put back, and why. Nothing of them changes.
+    /// Skills that can't be restored, each with its error. They stay as they are.
     pub failures: Vec<(SkillName, InstallError)>,
-    /// Skills that are there and that the lock file does not know; they are left alone.
+    /// Installed skills that are not in the lock file; they are left alone.
     pub unknown: Vec<SkillName>,
 }
 
 impl Installer<'_> {
-    /// Installs what the lock file says, all of it or nothing, when there is nothing to agree to any more.
+    /// Restores the lock file completely or not at all, if nothing remains to be confirmed.
     pub fn restore(&self) -> Result<RestoreReport, InstallError> {
         let RestorePlan { mut plan, failures, unknown } = self.plan_restore(None)?;
         if let Some((_, error)) = failures.into_iter().next() {
@@ -54,7 +55,7 @@ impl Installer<'_> {
             return Err(InstallError::Refused {
                 name: step.name().clone(),
                 reason: questions.collect::<Vec<String>>().join("; "),
-                remedies: vec![Remedy::Advice("somebody has to agree to that first".to_owned())],
+                remedies: vec![Remedy::Advice("confirm the installation first".to_owned())],
             });
         }
         let unchanged = std::mem::take(&mut plan.unchanged);
@@ -65,10 +66,10 @@ impl Installer<'_> {
         Ok(RestoreReport { installed, unchanged, unknown, notes })
     }
 
-    /// Finds out what has to be put back to get to what the lock file says: of some skills, or of all. Nothing is written.
+    /// Plans restoring the named skills of the lock file, or all of them. Nothing is written.
     ///
-    /// Whoever wrote the user's own lock file was asked. The lock file of a project may be a stranger's: there everything
-    /// that this user has never agreed to is looked at as if it were new.
+    /// The user has confirmed every entry of their own lock file. The lock file of a project may come from someone
+    /// else: everything in it that this user has never approved is reviewed as if it were new.
     pub fn plan_restore(
         &self,
         only: Option<&BTreeSet<SkillName>>,
@@ -104,7 +105,7 @@ impl Installer<'_> {
         Ok(RestorePlan { plan, failures, unknown })
     }
 
-    /// What has to be done for one skill; nothing when it is there and was agreed to.
+    /// The step for one skill; `None` if it is installed and approved.
     fn put_back(
         &self,
         name: &SkillName,
@@ -166,7 +167,8 @@ impl Installer<'_> {
         }))
     }
 
-    /// What this user has to agree to. Every skill of a lock file is named in it, so none comes along unseen.
+    /// The review of a skill that this user has not approved yet. It names the skill as explicit, because the lock
+    /// file lists every skill.
     fn first_look(
         &self,
         entry: &LockEntry,
@@ -195,19 +197,20 @@ impl Installer<'_> {
             capabilities,
             accepted: &BTreeSet::new(),
             changed_scripts: &BTreeSet::new(),
+            suspicions: &Suspicions::of(tree),
         };
         let demands = self.demands(metadata, &tree.hashes(), &candidate);
         if !shared.agreements.cover(&demands) {
             return (review(&candidate, None, self.permissions), demands);
         }
-        // What nobody can agree to is refused for ever.
+        // Anything that can't be confirmed is refused here, too.
         let permissions = InstallPermissions { experimental: true, ..self.permissions };
         let refusals = review(&candidate, None, permissions).refusals;
         (Review { refusals, questions: Vec::new() }, demands)
     }
 
-    /// A lock file can be changed together with the files it speaks of: the signatures that it names must still be there
-    /// and must still hold (attack registry-C2).
+    /// Verifies the signatures again. A lock file can be changed together with the files that it lists, so the
+    /// signers that it names must still be there and valid (attack registry-C2).
     fn still_vouched(
         &self,
         name: &SkillName,
@@ -233,18 +236,18 @@ impl Installer<'_> {
         };
         for change in prowess_trust::compare(&entry.evidence(), &now) {
             match change {
-                prowess_trust::Change::SignatureLost { .. }
-                | prowess_trust::Change::SignerChanged { .. } => {
+                prowess_trust::EvidenceChange::SignatureLost { .. }
+                | prowess_trust::EvidenceChange::SignerChanged { .. } => {
                     return Err(refused(change.to_string()));
                 }
                 _ => {}
             }
         }
-        // A tier in a lock file is a memory and no proof.
+        // The tier in the lock file is a record, not a proof.
         let trust = Trust::of(&metadata.skill, attestation.tier, None, Origin::Downloaded);
         if trust.tier() < entry.tier {
             return Err(refused(format!(
-                "the lock file says `{}`, and its signatures prove `{}` here",
+                "the lock file says `{}`, but its signatures prove `{}` here",
                 entry.tier,
                 trust.tier()
             )));
@@ -258,7 +261,8 @@ impl Installer<'_> {
     }
 }
 
-/// The skills of a lock file, each behind all that it needs (GAIA §10.3). A circle, which no resolution makes, is cut.
+/// The skills of the lock file, each after its dependencies (GAIA §10.3). A cycle, which resolution never produces,
+/// is broken.
 fn in_order(lock: &LockFile) -> Vec<&SkillName> {
     let mut order: Vec<&SkillName> = Vec::new();
     let mut seen: BTreeSet<&SkillName> = BTreeSet::new();

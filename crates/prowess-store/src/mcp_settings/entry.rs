@@ -1,6 +1,6 @@
 //! Adds and removes the entry of an MCP server in the text of a settings file. Pure: text in, edits out.
 //!
-//! An edit touches the entry and the comma beside it; every other byte stays. Each result is read again and compared
+//! An edit touches the entry and the adjacent comma; every other byte stays. Each result is read again and compared
 //! with what was meant, so that an unusual file is refused and never damaged.
 
 mod json;
@@ -29,7 +29,7 @@ pub struct ServerEntry {
     pub container: String,
     /// The name of the server.
     pub name: String,
-    /// What the agent reads about it. Other keys of an existing entry are kept.
+    /// The keys that the agent reads. Other keys of an existing entry are kept.
     pub value: Map<String, Value>,
 }
 

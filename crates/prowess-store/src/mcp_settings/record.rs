@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 pub(super) const FILE_NAME: &str = "mcp-settings.json";
 const VERSION: u64 = 1;
 
-/// What was written into one file.
+/// The record of the entry written into one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct WrittenEntry {
     /// The digest of the text after writing.
@@ -38,7 +38,7 @@ impl WrittenEntry {
     }
 }
 
-/// What was written, by file.
+/// The written entries by file.
 pub(super) type Record = BTreeMap<PathBuf, WrittenEntry>;
 
 /// The digest of a text.

@@ -13,7 +13,7 @@ pub const SERVER_NAME: &str = "prowess";
 /// Seconds that Goose waits for a server, as in its documentation.
 const GOOSE_TIMEOUT: u64 = 300;
 
-/// Where an agent reads its MCP servers, and in which form.
+/// The settings file in which an agent reads its MCP servers, and the form of an entry.
 #[derive(Debug)]
 pub struct McpSettings {
     /// The id of the agent.

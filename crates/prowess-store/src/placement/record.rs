@@ -89,13 +89,15 @@ impl Record {
         match value["version"].as_u64() {
             Some(VERSION) => {}
             Some(newer) => {
-                return Err(format!("it has version {newer}, and this program knows {VERSION}"));
+                return Err(format!(
+                    "its format has version {newer}, but this program supports version {VERSION}"
+                ));
             }
             None => return Err("`version` is missing".to_owned()),
         }
         let folders = reach::all_folders(scope, places);
         let folders: BTreeSet<PathBuf> = folders.into_iter().map(|folder| folder.real).collect();
-        let rows = value["placements"].as_array().ok_or("`placements` is no list")?;
+        let rows = value["placements"].as_array().ok_or("`placements` is not a list")?;
         for (number, row) in rows.iter().enumerate() {
             let recorded = self.recorded(row, &folders);
             let recorded = recorded.map_err(|why| format!("`placements[{number}]`: {why}"))?;
@@ -107,9 +109,7 @@ impl Record {
             // Only parents of agents' folders: we never create others.
             let is_known = is_plain(&path) && folders.iter().any(|known| known.starts_with(&path));
             if !is_known || path == self.base {
-                return Err(format!(
-                    "`folders`: `{folder}` is on the way to no folder of an agent"
-                ));
+                return Err(format!("`folders`: `{folder}` is not a parent of an agent's folder"));
             }
             self.folders.push(path);
         }
@@ -129,7 +129,7 @@ impl Record {
         let is_known = path.parent().is_some_and(|folder| folders.contains(folder))
             && path.file_name() == Some(skill.as_str().as_ref());
         if !is_plain(&path) || !is_known {
-            return Err(format!("`{}` is not `{skill}` in a folder of an agent", path.display()));
+            return Err(format!("`{}` is not `{skill}` in an agent's folder", path.display()));
         }
         let owners = row["owners"].as_array().ok_or("`owners` is missing")?;
         let owners = owners.iter().filter_map(Value::as_str).map(str::to_owned).collect();

@@ -72,7 +72,7 @@ pub fn distinct(mut found: Vec<FoundFolder>) -> (Vec<FoundFolder>, Vec<String>) 
         };
         if !is_hidden(&skill.folder) {
             notes.push(format!(
-                "`{}` is in `{}` and in `{}`; name the folder to get the second",
+                "`{}` is in both `{}` and `{}`; to install the second, name its folder",
                 skill.name,
                 visible(&first.folder),
                 visible(&skill.folder)
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(skills, [found("skills/a", "a"), found("plugins/x", "x")]);
         assert_eq!(
             notes,
-            ["`x` is in `plugins/x` and in `skills/x`; name the folder to get the second"]
+            ["`x` is in both `plugins/x` and `skills/x`; to install the second, name its folder"]
         );
     }
 

@@ -1,4 +1,4 @@
-//! Skills on this machine: a folder, a folder of folders, a `SKILL.md`, an archive.
+//! Skills on this machine: a folder, a folder with several skills, a `SKILL.md`, or an archive.
 
 use std::fs::File;
 use std::io::{self, Cursor, Read as _};
@@ -19,17 +19,17 @@ use super::find::{
 use super::{FetchedFiles, Offer, Offers, Pinned, Source, SourceError, SourceErrorKind};
 use crate::reference::Reference;
 
-/// How many folders are looked into when skills are searched.
+/// The maximum number of folders that are searched for skills.
 const MOST_FOLDERS: usize = 10_000;
 
 /// The source for paths.
 #[derive(Debug, Clone)]
 pub struct Local {
-    /// What relative paths are relative to.
+    /// The base of relative paths.
     pub current_folder: PathBuf,
-    /// What `~` stands for.
+    /// The folder that `~` refers to.
     pub home: Option<PathBuf>,
-    /// How much a skill may be.
+    /// The size limits for a skill.
     pub limits: PackageLimits,
 }
 
@@ -38,7 +38,7 @@ impl Source for Local {
         let Reference::Path(path) = reference else {
             return Err(SourceError::new(
                 SourceErrorKind::Unusable,
-                format!("`{reference}` is not on this machine"),
+                format!("`{reference}` is not a local path"),
             ));
         };
         let path = self.absolute(path)?;
@@ -52,7 +52,8 @@ impl Source for Local {
     fn fetch(&self, name: &str, pinned: &Pinned) -> Result<FetchedFiles, SourceError> {
         match pinned {
             Pinned::Folder { path } => {
-                // That it is gone is told better here than by whoever reads its files.
+                // A missing folder is reported here, where the message can be more specific than an error from
+                // reading its files.
                 std::fs::metadata(path).map_err(|error| cannot_read(Path::new(path), &error))?;
                 let read = Tree::read_foreign(Path::new(path), &self.limits)
                     .map_err(|error| not_usable(path, &error))?;
@@ -64,15 +65,19 @@ impl Source for Local {
                 if found != *sha256 {
                     return Err(SourceError::new(
                         SourceErrorKind::Mismatch,
-                        format!("`{location}` has changed: it has {found}, expected {sha256}"),
+                        format!(
+                            "`{location}` has changed: its digest is {found}, expected {sha256}"
+                        ),
                     )
-                    .advice(format!("install it again from `{location}` if the change is meant")));
+                    .advice(format!(
+                        "install it again from `{location}` if the change is intended"
+                    )));
                 }
                 tree_of_file(location, bytes, &self.limits)
             }
             _ => Err(SourceError::new(
                 SourceErrorKind::Unusable,
-                format!("`{name}` comes from {pinned}, which is not on this machine"),
+                format!("`{name}` comes from {pinned}, which is not a local path"),
             )),
         }
     }
@@ -84,15 +89,15 @@ impl Local {
             (Ok(rest), Some(home)) => home.join(rest),
             _ => self.current_folder.join(path),
         };
-        // A lock records where the files really are.
+        // The lock file records the path with symbolic links resolved.
         std::fs::canonicalize(&expanded).map_err(|error| cannot_read(path, &error))
     }
 
     fn file_offers(&self, path: &Path) -> Result<Offers, SourceError> {
         let bytes = self.read_file(path)?;
         let location = recordable(path.to_owned())?;
-        // The files around a `SKILL.md` belong to it when the folder is called like the skill. A file in a folder of
-        // downloads comes alone.
+        // The files next to a `SKILL.md` belong to the skill if the folder has its name. A `SKILL.md` in a downloads
+        // folder is installed alone.
         if path.file_name().is_some_and(|name| name == MANIFEST)
             && let Some(folder) = path.parent()
             && let Some(folder_name) = folder.file_name().and_then(|name| name.to_str())
@@ -117,14 +122,14 @@ impl Local {
         if bytes.len() as u64 > most {
             return Err(SourceError::new(
                 SourceErrorKind::Unusable,
-                format!("`{}` has more than {} MiB", path.display(), most >> 20),
+                format!("`{}` is larger than {} MiB", path.display(), most >> 20),
             ));
         }
         Ok(bytes)
     }
 }
 
-/// The skills in a folder and its folders.
+/// The skills in a folder and its subfolders.
 fn folder_offers(path: &Path) -> Result<Offers, SourceError> {
     let opened = Folder::open(path).map_err(|error| cannot_read(path, &error))?;
     let mut walk = Walk { walked: 0, manifests: Vec::new(), closed: Vec::new() };
@@ -159,10 +164,11 @@ fn folder_offers(path: &Path) -> Result<Offers, SourceError> {
     if let Some(first) = closed.first() {
         let more = match closed.len() {
             1 => String::new(),
-            count => format!(", nor {} others", count - 1),
+            2 => " and 1 other folder".to_owned(),
+            count => format!(" and {} other folders", count - 1),
         };
         notes.push(format!(
-            "`{}` may not be read{more}, so it was not searched for skills",
+            "no permission to search `{}`{more} for skills",
             visible(&path.join(first).display().to_string())
         ));
     }
@@ -176,7 +182,7 @@ fn folder_offers(path: &Path) -> Result<Offers, SourceError> {
     Ok(Offers { skills, notes })
 }
 
-/// The files in an archive, or a lone `SKILL.md`, told apart by the first bytes. `place` is for messages.
+/// The files in an archive, or a single `SKILL.md`, distinguished by their first bytes. `place` is for messages.
 pub fn tree_of_file(
     place: &str,
     bytes: Vec<u8>,
@@ -190,7 +196,7 @@ pub fn tree_of_file(
         let (_, tree) = unpack_to_memory(Cursor::new(bytes), &options).map_err(|error| {
             let is_name = matches!(error, UnpackError::Name(_) | UnpackError::Nameless);
             let refused = refused(&error);
-            // An archive is a package, and the name is part of that format.
+            // An archive is a package, whose format includes the name.
             if is_name {
                 refused.advice("unpack it, and install the folder under another name")
             } else {
@@ -200,8 +206,10 @@ pub fn tree_of_file(
         return Ok(FetchedFiles { tree, notes: Vec::new() });
     }
     if let Some(kind) = other_archive(&bytes) {
-        return Err(refused(&format!("this is {kind}, and only `.tar.gz` and `.zip` are read"))
-            .advice("unpack it and install the folder, or ask for a `.tar.gz`"));
+        return Err(refused(&format!(
+            "this is {kind}, but only `.tar.gz` and `.zip` are supported"
+        ))
+        .advice("unpack it and install the folder, or ask for a `.tar.gz`"));
     }
     if !bytes.trim_ascii_start().starts_with(b"---") && !bytes.starts_with(b"\xef\xbb\xbf---") {
         return Err(refused(
@@ -214,15 +222,15 @@ pub fn tree_of_file(
     Ok(FetchedFiles { tree, notes: Vec::new() })
 }
 
-/// What kind of archive it is that is not read, by its first bytes.
+/// The format of an unsupported archive, detected by its first bytes.
 fn other_archive(bytes: &[u8]) -> Option<&'static str> {
     const KINDS: [(usize, &[u8], &str); 6] = [
-        (0, b"\xfd7zXZ\0", "packed with xz"),
-        (0, b"BZh", "packed with bzip2"),
-        (0, b"\x28\xb5\x2f\xfd", "packed with zstd"),
+        (0, b"\xfd7zXZ\0", "compressed with xz"),
+        (0, b"BZh", "compressed with bzip2"),
+        (0, b"\x28\xb5\x2f\xfd", "compressed with zstd"),
         (0, b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
         (0, b"Rar!", "a RAR archive"),
-        (257, b"ustar", "a tar archive that is not compressed"),
+        (257, b"ustar", "an uncompressed tar archive"),
     ];
     let is_it = |(at, magic, _): &&(usize, &[u8], &str)| {
         bytes.get(*at..).is_some_and(|bytes| bytes.starts_with(magic))
@@ -230,17 +238,17 @@ fn other_archive(bytes: &[u8]) -> Option<&'static str> {
     KINDS.iter().find(is_it).map(|(_, _, kind)| *kind)
 }
 
-/// The search for manifests.
+/// A search for manifests.
 struct Walk {
     walked: usize,
-    /// Their paths.
+    /// The paths of the manifests found.
     manifests: Vec<String>,
-    /// Folders that may not be looked into.
+    /// Folders without read permission.
     closed: Vec<String>,
 }
 
 impl Walk {
-    /// Collects what is in a folder. An error comes with its place.
+    /// Searches a folder. An error includes the path where it occurred.
     fn look_into(
         &mut self,
         folder: &Folder,
@@ -256,7 +264,7 @@ impl Walk {
             entry.kind == EntryKind::File && entry.name == MANIFEST.as_bytes()
         };
         if entries.iter().any(is_manifest) {
-            // What lies deeper belongs to this skill.
+            // Everything below belongs to this skill.
             let separator = if prefix.is_empty() { "" } else { "/" };
             self.manifests.push(format!("{prefix}{separator}{MANIFEST}"));
             return Ok(());
@@ -265,7 +273,7 @@ impl Walk {
             return Ok(());
         }
         for entry in entries {
-            // No skill that can be installed lies behind a name that is no text.
+            // A skill below a name that is not UTF-8 can't be installed.
             let Ok(name) = std::str::from_utf8(&entry.name) else { continue };
             if entry.kind != EntryKind::Folder || role_of_folder(name) == FileRole::Litter {
                 continue;
@@ -273,7 +281,7 @@ impl Walk {
             let path = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };
             let inner = match folder.folder(name) {
                 Ok(inner) => inner,
-                // Somebody else's folder among many, or one that is gone by now.
+                // Another user's folder, or one that was removed in the meantime.
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                     self.closed.push(path);
                     continue;
@@ -302,13 +310,16 @@ fn recordable(path: PathBuf) -> Result<String, SourceError> {
         let shown = path.to_string_lossy().into_owned();
         SourceError::new(
             SourceErrorKind::Unusable,
-            format!("the path `{}` is not UTF-8, so no lock can record it", visible(&shown)),
+            format!(
+                "the path `{}` is not UTF-8, so the lock file can't record it",
+                visible(&shown)
+            ),
         )
         .advice("rename the folder")
     })
 }
 
-/// The note on files that were left out, where there are any.
+/// The note about files that are left out, if there are any.
 pub fn withheld(place: &str, paths: &[String]) -> Vec<String> {
     if paths.is_empty() {
         return Vec::new();
@@ -320,7 +331,7 @@ pub fn withheld(place: &str, paths: &[String]) -> Vec<String> {
     )]
 }
 
-/// The note on hidden files that are part of a skill because a signature covers them, where there are any.
+/// The note about hidden files that belong to the skill because a signature covers them, if there are any.
 pub fn covered_note(name: &str, tree: &Tree) -> Option<String> {
     let hidden = tree.files().filter(|(path, _)| role_of(path) != FileRole::Content);
     let hidden: Vec<String> = hidden.map(|(path, _)| path.as_str().to_owned()).collect();
@@ -336,36 +347,36 @@ pub fn covered_note(name: &str, tree: &Tree) -> Option<String> {
 fn no_skill(folder: &Path) -> SourceError {
     let place = folder.display().to_string();
     let place = visible(&place);
-    // A dialect of its own, whose files have no folder.
+    // A dialect of its own, whose files are not in a folder per skill.
     if let Some(pack) = tool_pack(folder) {
         return SourceError::new(
             SourceErrorKind::NotFound,
-            format!("`{place}` holds the tool pack `{}` and no `{MANIFEST}`", visible(&pack)),
+            format!("`{place}` contains the tool pack `{}` but no `{MANIFEST}`", visible(&pack)),
         )
         .advice(format!(
-            "only skills with a `{MANIFEST}` are installed: convert the tool pack first"
+            "only skills with a `{MANIFEST}` can be installed: convert the tool pack first"
         ));
     }
     if let Some(name) = misspelt_manifest(folder) {
         return SourceError::new(
             SourceErrorKind::NotFound,
-            format!("`{place}` holds `{name}` and no `{MANIFEST}`, so agents do not load it"),
+            format!("`{place}` contains `{name}` but no `{MANIFEST}`, so agents do not load it"),
         )
         .advice(format!("rename it to `{MANIFEST}`"));
     }
     SourceError::new(
         SourceErrorKind::NotFound,
-        format!("there is no `{MANIFEST}` in `{place}`, nor in its folders"),
+        format!("there is no `{MANIFEST}` in `{place}` or its subfolders"),
     )
-    .advice(format!("name the folder that holds a `{MANIFEST}`"))
+    .advice(format!("name a folder that contains a `{MANIFEST}`"))
 }
 
-/// The first file of a folder that is a tool pack.
+/// The first file in a folder that is a tool pack.
 fn tool_pack(folder: &Path) -> Option<String> {
     names_in(folder).find(|name| name.ends_with(".tool.json"))
 }
 
-/// The first file of a folder whose name is nearly that of a manifest.
+/// The first file in a folder whose name is similar to that of a manifest.
 fn misspelt_manifest(folder: &Path) -> Option<String> {
     let is_similar = |name: &String| {
         name.eq_ignore_ascii_case(MANIFEST) || name.eq_ignore_ascii_case("SKILLS.md")
@@ -373,7 +384,7 @@ fn misspelt_manifest(folder: &Path) -> Option<String> {
     names_in(folder).find(is_similar)
 }
 
-/// The names in a folder, as far as it can be read.
+/// The names in a folder; empty if it can't be read.
 fn names_in(folder: &Path) -> impl Iterator<Item = String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_FOLDERS);
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned())
@@ -398,7 +409,7 @@ fn cannot_read(path: &Path, error: &io::Error) -> SourceError {
             SourceErrorKind::Denied,
             format!("cannot read `{shown}`: permission denied"),
         )
-        .advice("look at its permissions, and name the folder of one skill"),
+        .advice("check its permissions, or name the folder of one skill"),
         _ => SourceError::new(
             SourceErrorKind::Unreachable,
             format!("cannot read `{shown}`: {error}"),

@@ -12,7 +12,7 @@ use insta::assert_snapshot;
 use prowess_files::faults::{self, Exchange, Fault};
 use prowess_package::limits::PackageLimits;
 use prowess_package::unpack::UnpackOptions;
-use prowess_store::commit::{Changes, CommitError};
+use prowess_store::commit::{CommitError, StoreChanges};
 use prowess_store::store::Store;
 use prowess_testkit::archives::{TarEntry, file, gz, tar};
 use prowess_testkit::temporary;
@@ -90,7 +90,9 @@ fn act(store: &Path, action: Action) -> Result<(), String> {
     let remove = action.removes().iter().map(|name| name.parse().unwrap()).collect();
     let lock_file = Some(format!("{{\"after\": \"{action:?}\"}}").into_bytes());
     let locked = store.lock().map_err(|error| error.to_string())?;
-    locked.commit(stage, &Changes { install, remove, lock_file }).map_err(|error| error.to_string())
+    locked
+        .commit(stage, &StoreChanges { install, remove, lock_file })
+        .map_err(|error| error.to_string())
 }
 
 /// Two skills and a lock file. Unpacked once: there are thousands of stores here.
@@ -118,8 +120,11 @@ fn unpack_seed(store: &Path) {
     let install = ["one", "two"]
         .map(|name| stage.unpack(Cursor::new(archive(name, 1)), &OPTIONS).unwrap())
         .into();
-    let changes =
-        Changes { install, remove: Vec::new(), lock_file: Some(b"{\"after\": \"seed\"}".to_vec()) };
+    let changes = StoreChanges {
+        install,
+        remove: Vec::new(),
+        lock_file: Some(b"{\"after\": \"seed\"}".to_vec()),
+    };
     opened.lock().unwrap().commit(stage, &changes).unwrap();
 }
 
@@ -257,7 +262,7 @@ fn failing_anywhere_changes_nothing_or_everything() {
                 let found = without_staging(state(&store));
                 match &result {
                     Ok(()) => assert_eq!(found, after, "{at}"),
-                    Err(error) if error.contains("finished by the next command") => {}
+                    Err(error) if error.contains("the next command") => {}
                     Err(_) => assert_eq!(found, before, "{at}"),
                 }
                 // Once there is space again, whatever was left over goes.
@@ -295,7 +300,7 @@ fn a_full_disk_is_said() {
     assert_snapshot!(message(Fault::FailOnce(FULL), "write a.md"), @"cannot write `docs/a.md`: No space left on device (os error 28); free some space and try again");
     assert_snapshot!(message(Fault::FailOnce(FULL), "fsync SKILL.md"), @"cannot change the store: No space left on device (os error 28); nothing was changed; free some space and try again");
     assert_snapshot!(message(Fault::FailOnce(READ_ONLY), "exchange"), @"cannot change the store: Read-only file system (os error 30); nothing was changed; make it writable and try again");
-    assert_snapshot!(message(Fault::FailFrom(FULL), "exchange"), @"the change of the store was interrupted: No space left on device (os error 28); it is finished by the next command that changes the store; free some space and try again");
+    assert_snapshot!(message(Fault::FailFrom(FULL), "exchange"), @"the change of the store was interrupted: No space left on device (os error 28); the next command that changes the store completes it; free some space and try again");
 }
 
 /// Every file is on the disk before the journal has its name, and the skills are before the lock file speaks of them.
@@ -339,7 +344,7 @@ fn many_files_go_to_the_disk_together() {
         let store = Store::open(home.path()).unwrap();
         let mut stage = store.stage().unwrap();
         let skill = stage.unpack(Cursor::new(archive), &OPTIONS).unwrap();
-        let changes = Changes { install: vec![skill], remove: Vec::new(), lock_file: None };
+        let changes = StoreChanges { install: vec![skill], remove: Vec::new(), lock_file: None };
         store.lock().unwrap().commit(stage, &changes).unwrap();
     });
     let position = |wanted: &str| steps.iter().position(|step| step == wanted);
@@ -381,7 +386,7 @@ fn tenant() {
     assert_eq!(state(&store), before);
     // Who only looks needs nothing that can be written: no lock, no folder, not even what a change left.
     let opened = Store::open(&store).unwrap();
-    opened.settle().unwrap();
+    opened.wait_for_changes().unwrap();
     assert!(opened.lock_file(1 << 20).unwrap().is_some());
     let installed = opened.installed().unwrap();
     assert!(!installed.is_empty());
@@ -443,8 +448,8 @@ fn an_unknown_journal_stops_with_advice() {
         let message = opened.lock().unwrap_err().to_string();
         assert_eq!(
             message.replace(&home.path().display().to_string(), "HOME"),
-            "an earlier change left `HOME/store/staging/99999-0`, which this version can't finish; finish it with the \
-             version that began it, or remove that folder"
+            "an interrupted change left `HOME/store/staging/99999-0`, which this version can't complete; complete it with the \
+             version that started it, or remove that folder"
         );
         fs::remove_dir_all(&left).unwrap();
         assert_eq!(state(&store), before);
@@ -459,7 +464,7 @@ fn one_skill_is_not_changed_twice_at_once() {
     let mut stage = store.stage().unwrap();
     let skill = stage.unpack(Cursor::new(archive("one", 1)), &OPTIONS).unwrap();
     let changes =
-        Changes { remove: vec![skill.name.clone()], install: vec![skill], lock_file: None };
+        StoreChanges { remove: vec![skill.name.clone()], install: vec![skill], lock_file: None };
     let result = store.lock().unwrap().commit(stage, &changes);
     assert!(matches!(result, Err(CommitError::Twice(name)) if name.as_str() == "one"));
     assert_eq!(fs::read_dir(home.path().join("staging")).unwrap().count(), 0);
@@ -471,7 +476,7 @@ fn a_change_belongs_to_one_store() {
     let [one, other] = ["one", "other"].map(|name| Store::open(&home.path().join(name)).unwrap());
     let mut stage = one.stage().unwrap();
     let skill = stage.unpack(Cursor::new(archive("one", 1)), &OPTIONS).unwrap();
-    let changes = Changes { install: vec![skill], remove: Vec::new(), lock_file: None };
+    let changes = StoreChanges { install: vec![skill], remove: Vec::new(), lock_file: None };
     let error = other.lock().unwrap().commit(stage, &changes).unwrap_err();
     assert_snapshot!(error, @"cannot change the store: the change was prepared in another store; nothing was changed");
     assert_eq!(other.installed().unwrap(), []);

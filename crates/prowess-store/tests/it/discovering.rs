@@ -143,7 +143,7 @@ fn a_root_has_at_most_20_000_folders() {
         fs::create_dir_all(home.path(&format!(".claude/skills/{number}"))).expect("a folder");
     }
     let listing = home.discover(ScanCache::None);
-    assert_snapshot!(told(&home, &listing), @"note: .claude/skills more than 20000 folders: the others were not looked at");
+    assert_snapshot!(told(&home, &listing), @"note: .claude/skills more than 20000 folders: the others were not searched");
 }
 
 #[test]

@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use proptest::{collection, sample};
-use prowess_store::import::{self, ImportError, Imported, LockKind};
+use prowess_store::import::{self, ImportError, ImportedLock, LockKind};
 
 use crate::home::Home;
 
-fn told(imported: &Imported) -> String {
+fn told(imported: &ImportedLock) -> String {
     let mut text = format!("{:?} by {}\n", imported.kind, imported.kind.tool());
     for skill in &imported.skills {
         let owner = skill.owner.as_deref().map_or_else(String::new, |owner| format!("@{owner}/"));
@@ -137,9 +137,9 @@ fn the_lock_of_clawhub_with_the_origins_beside_the_skills() {
       installed 1 ms since 1970
     wrong 1.0.0 from Registry(None)
       installed 1 ms since 1970
-    note: `weather`: the lock says version 1.2.0, the `origin.json` beside the files says 1.2.1
-    note: `swapped`: the `origin.json` beside it is about `other`, and was not used
-    note: `wrong`: `skills/wrong/.clawhub/origin.json`: line 1, column 1: this is not JSON
+    note: `weather`: the lock file says version 1.2.0, but its `origin.json` says 1.2.1
+    note: `swapped`: its `origin.json` is about `other` and was ignored
+    note: `wrong`: `skills/wrong/.clawhub/origin.json`: line 1, column 1: invalid JSON
     "#);
     // A name that is a way somewhere can be read, and never installed.
     let names = imported.skills.iter().map(|skill| skill.canonical_name().is_ok());
@@ -199,18 +199,14 @@ fn a_wrong_file_is_an_error_with_its_place() {
     let check =
         |file: &str, json: &str, told: &str| assert_eq!(imported(file, json), told, "{json}");
     let project = "skills-lock.json";
-    check(
-        project,
-        "{\n  \"version\": 1,\n}",
-        "`skills-lock.json`: line 3, column 1: this is not JSON",
-    );
+    check(project, "{\n  \"version\": 1,\n}", "`skills-lock.json`: line 3, column 1: invalid JSON");
     check(project, "[]", "`skills-lock.json`: line 1: expected an object, found a list");
     check(project, "{}", "`skills-lock.json`: version: expected 1");
     check(project, r#"{"version": 1}"#, "`skills-lock.json`: skills: is missing");
     check(
         project,
         r#"{"version": 7, "skills": {}}"#,
-        "`skills-lock.json`: version: the file has version 7, newer than the 1 that we know: update prowess",
+        "`skills-lock.json`: version: the file has version 7, but this program supports version 1: update prowess",
     );
     check(
         project,
@@ -240,12 +236,12 @@ fn a_wrong_file_is_an_error_with_its_place() {
     check(
         "~/x/skill-lock.json",
         r#"{"schema_version": 1, "skills": {"a": {"name": "b", "version": "1"}}}"#,
-        "`~/x/skill-lock.json`: skills.a.name: is `b`, and the entry is `a`",
+        "`~/x/skill-lock.json`: skills.a.name: is `b`, but the entry is `a`",
     );
     check(
         "other.json",
         "{}",
-        "`other.json` is no lock file that we know: expected `skills-lock.json`, `.skill-lock.json`, `.clawhub/lock.json`, `origin.json` or `skill-lock.json`",
+        "`other.json` is not a supported lock file: expected `skills-lock.json`, `.skill-lock.json`, `.clawhub/lock.json`, `origin.json` or `skill-lock.json`",
     );
     let home = Home::new();
     let missing = import::read(&home.path(project));

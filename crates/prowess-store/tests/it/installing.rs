@@ -29,15 +29,24 @@ use prowess_store::source::{
     Catalogue, FetchedFiles, Offer, Offers, Pinned, Source, SourceError, SourceErrorKind,
 };
 use prowess_store::store::{LOCK_FILE, Store};
+use prowess_store::suspicion::AllowedRules;
 use prowess_trust::{
     Contents, Material, Purpose, Role, SecretKey, Timestamp, TrustStore, TrustedKey, sign,
 };
 use tempfile::TempDir;
 
-const EXPERIMENTAL: InstallPermissions =
-    InstallPermissions { experimental: true, unsigned: false, replace_owner: false };
-const NOTHING: InstallPermissions =
-    InstallPermissions { experimental: false, unsigned: false, replace_owner: false };
+const EXPERIMENTAL: InstallPermissions = InstallPermissions {
+    experimental: true,
+    unsigned: false,
+    replace_owner: false,
+    blocked: AllowedRules::NONE,
+};
+const NOTHING: InstallPermissions = InstallPermissions {
+    experimental: false,
+    unsigned: false,
+    replace_owner: false,
+    blocked: AllowedRules::NONE,
+};
 
 /// A machine: folders with skills, a registry, a store.
 struct Machine {
@@ -288,7 +297,7 @@ fn an_experimental_skill_needs_a_word_and_writes_nothing_without_it() {
     let error = machine.install(&["./skills/greet"]).expect_err("refused");
     assert_eq!(
         error.to_string(),
-        "`greet` can't be installed: nobody that you trust has signed it: it is experimental"
+        "`greet` can't be installed: it is experimental: no one you trust has signed it"
     );
     assert_eq!(machine.snapshot(), before);
     machine.permissions = EXPERIMENTAL;
@@ -374,7 +383,7 @@ fn what_is_needed_comes_first_and_only_by_name_when_experimental() {
         plan.steps.iter().map(|step| format!("{} {}", step.name(), step.entry.version)).collect();
     assert_eq!(order, ["base 1.2.0", "middle 1.5.0", "app 1.0.0"]);
     let error = machine.install(&["app"]).expect_err("experimental dependencies").to_string();
-    assert!(error.starts_with("`base` can't be installed: it would come along"), "{error}");
+    assert!(error.starts_with("`base` can't be installed: it is a dependency"), "{error}");
     assert!(machine.snapshot().keys().all(|path| !path.ends_with("SKILL.md")));
     let installed = machine.install(&["base@^1", "middle", "app"]).expect("each by name");
     assert_eq!(names(&installed), ["base 1.2.0", "middle 1.5.0", "app 1.0.0"]);
@@ -536,7 +545,7 @@ fn removing_takes_along_what_came_along() {
     let error = machine
         .with(|installer| installer.store.remove(&[name("base")].into()))
         .expect_err("needed");
-    assert_eq!(error.to_string(), "`base` is needed by `middle`");
+    assert_eq!(error.to_string(), "`base` is required by `middle`");
     let removed =
         machine.with(|installer| installer.store.remove(&[name("app")].into())).expect("removed");
     let removed: Vec<String> = removed.removed.iter().map(|(name, _)| name.to_string()).collect();
@@ -607,7 +616,7 @@ fn a_lock_that_can_not_be_read_stops_everything() {
     machine.install(&["./one"]).expect("installed");
     machine.write(&format!("store/{LOCK_FILE}"), "{\"version\": 9}\n");
     let error = machine.install(&["./one"]).expect_err("a lock of another version").to_string();
-    assert!(error.contains("it has version 9"), "{error}");
+    assert!(error.contains("its format has version 9"), "{error}");
     let text = fs::read_to_string(machine.path("store").join(LOCK_FILE)).expect("a file");
     assert_eq!(text, "{\"version\": 9}\n");
 }

@@ -74,7 +74,7 @@ fn folders_offer_their_skills() {
     check(
         &folder,
         "empty",
-        &["NotFound: there is no `SKILL.md` in `HERE/empty`, nor in its folders"],
+        &["NotFound: there is no `SKILL.md` in `HERE/empty` or its subfolders"],
     );
     check(&folder, "nowhere", &["NotFound: `nowhere` does not exist"]);
 }
@@ -178,10 +178,7 @@ fn a_folder_that_may_not_be_read_is_named() {
     check(
         &folder,
         ".",
-        &[
-            "folder fine: SKILL.md",
-            "`HERE/empty/below` may not be read, so it was not searched for skills",
-        ],
+        &["folder fine: SKILL.md", "no permission to search `HERE/empty/below` for skills"],
     );
     check(&folder, "empty", &["Denied: cannot read `HERE/empty/below`: permission denied"]);
     close("empty/below", 0o755);

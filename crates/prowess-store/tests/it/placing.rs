@@ -249,13 +249,13 @@ fn what_somebody_else_made_is_never_replaced_or_removed() {
     let folder = |home: &Home| {
         home.skill(".claude/skills/deploy");
     };
-    assert_snapshot!(check("a folder", &folder), @"`.claude/skills/deploy` is a folder, which was not put there by us: move it away, or rename it");
+    assert_snapshot!(check("a folder", &folder), @"`.claude/skills/deploy` is a folder, which prowess does not manage: move or rename it");
     let link = |home: &Home| home.link(".claude/skills/deploy", "../../elsewhere");
-    assert_snapshot!(check("a link", &link), @"`.claude/skills/deploy` is a link to `../../elsewhere`, which was not put there by us: move it away, or rename it");
+    assert_snapshot!(check("a link", &link), @"`.claude/skills/deploy` is a link to `../../elsewhere`, which prowess does not manage: move or rename it");
     let file = |home: &Home| {
         home.write(".claude/skills/deploy", "a file");
     };
-    assert_snapshot!(check("a file", &file), @"`.claude/skills/deploy` is a file, which was not put there by us: move it away, or rename it");
+    assert_snapshot!(check("a file", &file), @"`.claude/skills/deploy` is a file, which prowess does not manage: move or rename it");
 }
 
 #[test]
@@ -424,14 +424,14 @@ fn a_list_that_names_other_places_is_refused_whole() {
     check(".claude/skills/other", "deploy", "[]");
     check(".claude/skills/../deploy", "..", "[]");
     check(".claude/skills/deploy", "deploy", r#"["../precious"]"#);
-    assert_snapshot!(check("src/deploy", "deploy", "[]"), @"`.prowess/placements.json` can't be relied on: `placements[0]`: `src/deploy` is not `deploy` in a folder of an agent; correct it, or remove it and what it lists");
+    assert_snapshot!(check("src/deploy", "deploy", "[]"), @"`.prowess/placements.json` is invalid: `placements[0]`: `src/deploy` is not `deploy` in an agent's folder; correct it, or remove it and the placements that it lists");
     let home = Home::new();
     installed(&home);
     for (text, told) in [
         ("{", "EOF"),
         ("{}", "`version` is missing"),
         (r#"{"version": 2, "placements": []}"#, "version 2"),
-        (r#"{"version": 1}"#, "`placements` is no list"),
+        (r#"{"version": 1}"#, "`placements` is not a list"),
     ] {
         home.write(".prowess/placements.json", text);
         let error = place_as(&home, "claude-code", PlacementMode::AsSeen).expect_err("it is wrong");

@@ -9,7 +9,7 @@ use std::thread;
 
 use prowess_package::limits::PackageLimits;
 use prowess_package::unpack::UnpackOptions;
-use prowess_store::commit::Changes;
+use prowess_store::commit::StoreChanges;
 use prowess_store::store::Store;
 use prowess_testkit::archives::{MANIFEST, TarEntry, file, gz, tar, tar_gz};
 use prowess_testkit::{listing, temporary};
@@ -17,8 +17,8 @@ use prowess_testkit::{listing, temporary};
 const OPTIONS: UnpackOptions<'static> =
     UnpackOptions { limits: PackageLimits::PACKAGE, name: None };
 
-fn removal(name: &str) -> Changes {
-    Changes { install: Vec::new(), remove: vec![name.parse().unwrap()], lock_file: None }
+fn removal(name: &str) -> StoreChanges {
+    StoreChanges { install: Vec::new(), remove: vec![name.parse().unwrap()], lock_file: None }
 }
 
 /// Attack registry-B14: a folder that is swapped for a link while files are written into it.
@@ -99,7 +99,7 @@ fn installing_over_a_link_replaces_the_link() {
     symlink(&outside, &place).unwrap();
     let mut stage = store.stage().unwrap();
     let skill = stage.unpack(Cursor::new(tar_gz(&[])), &OPTIONS).unwrap();
-    let changes = Changes { install: vec![skill], remove: Vec::new(), lock_file: None };
+    let changes = StoreChanges { install: vec![skill], remove: Vec::new(), lock_file: None };
     store.lock().unwrap().commit(stage, &changes).unwrap();
     assert!(place.symlink_metadata().unwrap().is_dir());
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
@@ -132,14 +132,14 @@ fn many_writers_take_turns() {
         ]));
         let mut stage = store.stage().unwrap();
         let skill = stage.unpack(Cursor::new(archive), &OPTIONS).unwrap();
-        let changes = Changes {
+        let changes = StoreChanges {
             install: vec![skill],
             remove: Vec::new(),
             lock_file: Some(same.into_bytes()),
         };
         let locked = store.lock().unwrap();
         locked.commit(stage, &changes).unwrap();
-        assert_eq!(locked.finished(), 0, "nobody was killed");
+        assert_eq!(locked.recovered_changes(), 0, "nobody was killed");
     };
     thread::scope(|scope| {
         for writer in 0..4 {
@@ -176,7 +176,7 @@ fn only_the_dead_are_swept() {
     assert!(store.try_lock().unwrap().is_none(), "one writer at a time");
     assert!(!home.path().join("staging/4242-0").exists());
     drop(locked);
-    let changes = Changes { install: vec![skill], remove: Vec::new(), lock_file: None };
+    let changes = StoreChanges { install: vec![skill], remove: Vec::new(), lock_file: None };
     store.lock().unwrap().commit(stage, &changes).unwrap();
     assert_eq!(store.installed().unwrap().len(), 1);
     let dropped = store.stage().unwrap();

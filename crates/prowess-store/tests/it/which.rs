@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use insta::assert_snapshot;
 use prowess_store::agents::{self, Agent};
 use prowess_store::discovery::ScanCache;
-use prowess_store::which::{AgentView, Selection, WhichOptions, which};
+use prowess_store::which::{AgentSelection, AgentView, WhichOptions, which};
 
 use crate::home::{Home, later};
 
@@ -13,7 +13,7 @@ fn named(ids: &str) -> Vec<&'static Agent> {
     ids.split_whitespace().map(|id| agents::by_id(id).expect("an agent of the table")).collect()
 }
 
-fn views(home: &Home, agents: Selection<'_>, context_tokens: Option<u64>) -> Vec<AgentView> {
+fn views(home: &Home, agents: AgentSelection<'_>, context_tokens: Option<u64>) -> Vec<AgentView> {
     which(&WhichOptions {
         places: &home.places,
         now: later(),
@@ -26,7 +26,8 @@ fn views(home: &Home, agents: Selection<'_>, context_tokens: Option<u64>) -> Vec
 
 fn told(home: &Home, agents: &str) -> String {
     let named = named(agents);
-    let selection = if agents.is_empty() { Selection::Present } else { Selection::Named(&named) };
+    let selection =
+        if agents.is_empty() { AgentSelection::Present } else { AgentSelection::Named(&named) };
     let mut text = String::new();
     for view in views(home, selection, None) {
         let _ = writeln!(text, "{}: {:?}", view.agent.title, view.loads);
@@ -105,7 +106,7 @@ fn names_are_compared_as_the_agent_does_it() {
       rule: enterprise before personal before project; the folder's name is the command (code.claude.com/docs/en/skills (2026-08))
       0 .claude/skills/Deploy (project): Loaded
     Codex: One(0)
-      rule: all copies of a name stay, those of the repository first, then user, system and admin (openai/codex, codex-rs/core-skills/src/loader.rs)
+      rule: all copies of a name are kept: repository first, then user, system and admin (openai/codex, codex-rs/core-skills/src/loader.rs)
       0 .agents/skills/folder (repository): Loaded
     ");
 }
@@ -126,7 +127,7 @@ fn a_skill_costs_a_share_of_the_catalogue() {
         skill(&format!("~/.agents/skills/filler-{number}"), 1000);
     }
     let cost = |agent: &str, context| {
-        let views = views(&home, Selection::Named(&named(agent)), context);
+        let views = views(&home, AgentSelection::Named(&named(agent)), context);
         views[0].cost.expect("its budget is known")
     };
     // 1 % of 200,000 tokens where nobody says how large the context is. `- deploy: ` and the 1,536 characters that are
@@ -145,6 +146,6 @@ fn a_skill_costs_a_share_of_the_catalogue() {
     assert_eq!(codex.tokens, (characters as u64).div_ceil(4));
     assert!(codex.overflows());
     assert!(!cost("codex", Some(1_000_000)).overflows());
-    let kiro = views(&home, Selection::Named(&named("kiro-cli")), None);
+    let kiro = views(&home, AgentSelection::Named(&named("kiro-cli")), None);
     assert!(kiro[0].cost.is_none(), "nobody has said what it has room for");
 }

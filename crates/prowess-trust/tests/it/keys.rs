@@ -7,13 +7,15 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use insta::assert_snapshot;
-use prowess_trust::{Cost, KeyFolder, KeyKind, KeyName, Material, PublicKey, SecretKey};
+use prowess_trust::{
+    KeyDerivationCost, KeyFolder, KeyKind, KeyName, Material, PublicKey, SecretKey,
+};
 use serde_json::Value;
 
 use crate::skill::key;
 
 /// A test of thousands of guesses a second would test patience.
-const CHEAP: Cost = Cost { memory: 64, passes: 1 };
+const CHEAP: KeyDerivationCost = KeyDerivationCost { memory: 64, passes: 1 };
 
 fn name(text: &str) -> KeyName {
     text.parse().unwrap()

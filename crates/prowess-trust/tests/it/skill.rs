@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use prowess_trust::{
-    Attestation, Contents, Material, Purpose, Role, SecretKey, Signature, Standing, Timestamp,
+    Attestation, Contents, KeyStanding, Material, Purpose, Role, SecretKey, Signature, Timestamp,
     TrustStore, TrustedKey, attest, sign,
 };
 
@@ -58,10 +58,10 @@ pub(crate) fn shown(attestation: &Attestation) -> String {
     let mut out = format!("{}\n", attestation.tier);
     for verdict in &attestation.evidence {
         let standing = match &verdict.standing {
-            Standing::Trusted(role) => role.as_str(),
-            Standing::Unknown => "unknown key",
-            Standing::NotForThisName => "not for this name",
-            Standing::OutsideItsTime => "outside its time",
+            KeyStanding::Trusted(role) => role.as_str(),
+            KeyStanding::Unknown => "unknown key",
+            KeyStanding::NotForThisName => "not for this name",
+            KeyStanding::OutsideItsTime => "outside its time",
         };
         let files = verdict.covered.len();
         let _ = writeln!(out, "{} {}: {standing}, {files} files", verdict.path, verdict.scheme);
