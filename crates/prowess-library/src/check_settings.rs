@@ -28,6 +28,14 @@ pub struct CheckSettings {
     folder: PathBuf,
     disabled: Vec<&'static Rule>,
     per_file: Vec<(GlobMatcher, Vec<&'static Rule>)>,
+    allowed: Vec<AllowedFinding>,
+}
+
+/// A finding of the scanner that the project has looked at (`[[scan.allow]]`).
+#[derive(Debug)]
+struct AllowedFinding {
+    rule: &'static str,
+    path: GlobMatcher,
 }
 
 impl CheckSettings {
@@ -73,8 +81,10 @@ impl CheckSettings {
             });
             format!("not valid TOML (line {line}): {}", error.message())
         })?;
-        known_keys(&table, &["check"], "")?;
-        let mut settings = Self { folder, disabled: Vec::new(), per_file: Vec::new() };
+        known_keys(&table, &["check", "scan"], "")?;
+        let (disabled, per_file) = (Vec::new(), Vec::new());
+        let allowed = allowed_findings(&table)?;
+        let mut settings = Self { folder, disabled, per_file, allowed };
         let Some(check) = table.get("check") else { return Ok(settings) };
         let check = check.as_table().ok_or("`check` is not a table")?;
         known_keys(check, &["disable", "per-file-disable"], "check.")?;
@@ -90,15 +100,22 @@ impl CheckSettings {
             }
             for (pattern, value) in patterns {
                 let rules = rules_in(value, "check.per-file-disable")?;
-                // `*` stays inside a folder and `**` does not, as in .gitignore.
-                let glob = GlobBuilder::new(pattern).literal_separator(true).build();
-                let glob = glob.map_err(|error| {
-                    format!("`{}` is not a pattern: {}", shorten(pattern, 60), error.kind())
-                })?;
-                settings.per_file.push((glob.compile_matcher(), rules));
+                settings.per_file.push((matcher(pattern)?, rules));
             }
         }
         Ok(settings)
+    }
+
+    /// Whether the project allows a finding of the scanner in a file of a skill. Settings inside the skill allow nothing.
+    pub fn allows_finding(&self, rule: &str, file: &Path, skill: &Path) -> bool {
+        let Ok(skill) = skill.canonicalize() else { return false };
+        if self.allowed.is_empty() || self.folder.starts_with(&skill) {
+            return false;
+        }
+        let folder = prowess_files::atomic::folder_of(file).canonicalize().unwrap_or_default();
+        let full = folder.join(file.file_name().unwrap_or_default());
+        let Ok(relative) = full.strip_prefix(&self.folder) else { return false };
+        self.allowed.iter().any(|allowed| allowed.rule == rule && allowed.path.is_match(relative))
     }
 
     /// The rules that are disabled for a file.
@@ -115,6 +132,52 @@ impl CheckSettings {
         }
         disabled
     }
+}
+
+/// The entries of `[[scan.allow]]`, each with a rule, a pattern of paths and a reason.
+fn allowed_findings(table: &Table) -> Result<Vec<AllowedFinding>, String> {
+    let Some(scan) = table.get("scan") else { return Ok(Vec::new()) };
+    let scan = scan.as_table().ok_or("`scan` is not a table")?;
+    known_keys(scan, &["allow"], "scan.")?;
+    let Some(entries) = scan.get("allow") else { return Ok(Vec::new()) };
+    let entries = entries.as_array().ok_or("`scan.allow` is not a list of tables")?;
+    if entries.len() > MOST_PATTERNS {
+        return Err(format!("`scan.allow` has more than {MOST_PATTERNS} entries"));
+    }
+    let mut allowed = Vec::new();
+    for entry in entries {
+        let entry = entry.as_table().ok_or("`scan.allow` is not a list of tables")?;
+        known_keys(entry, &["rule", "path", "reason"], "scan.allow.")?;
+        let text = |key: &str| {
+            let value = entry.get(key).and_then(Value::as_str).map(str::trim);
+            value.filter(|value| !value.is_empty()).ok_or_else(|| {
+                format!("an entry of `scan.allow` has no `{key}`: `rule`, `path` and `reason` are required")
+            })
+        };
+        let (name, path) = (text("rule")?, text("path")?);
+        text("reason")?;
+        let Some(rule) = prowess_scan::rule_by_name(name) else {
+            let known = prowess_scan::RULES.iter().map(|rule| rule.rule.name);
+            let shown = shorten(name, 60);
+            return Err(match closest(name, known) {
+                Some(similar) => format!(
+                    "no rule of the scanner is called `{shown}` (did you mean `{similar}`?)"
+                ),
+                None => format!("no rule of the scanner is called `{shown}`"),
+            });
+        };
+        allowed.push(AllowedFinding { rule: rule.rule.name, path: matcher(path)? });
+    }
+    Ok(allowed)
+}
+
+/// A pattern of paths: `*` stays inside a folder and `**` does not, as in .gitignore.
+fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
+    let glob = GlobBuilder::new(pattern).literal_separator(true).build();
+    let glob = glob.map_err(|error| {
+        format!("`{}` is not a pattern: {}", shorten(pattern, 60), error.kind())
+    })?;
+    Ok(glob.compile_matcher())
 }
 
 fn known_keys(table: &Table, known: &[&str], prefix: &str) -> Result<(), String> {
@@ -159,6 +222,14 @@ mod tests {
             (
                 "[check]\ndisabled = []\n",
                 "unknown key `check.disabled` (did you mean `check.disable`?)",
+            ),
+            (
+                "[[scan.allow]]\nrule = \"secret-fil\"\npath = \"**\"\nreason = \"x\"\n",
+                "no rule of the scanner is called `secret-fil` (did you mean `secret-file`?)",
+            ),
+            (
+                "[[scan.allow]]\nrule = \"secret-file\"\npath = \"**\"\n",
+                "an entry of `scan.allow` has no `reason`",
             ),
             ("[chek]\n", "unknown key `chek` (did you mean `check`?)"),
             ("[check]\ndisable = \"long-skill\"\n", "`check.disable` is not a list of rules"),

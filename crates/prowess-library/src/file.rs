@@ -131,7 +131,7 @@ fn no_skill(directory: &Path) -> Problem {
                 "or join them: `prowess convert {shown} --to gibberish --output DIR`"
             ));
     }
-    let problem = not_found(format!("`{shown}` holds no skill"));
+    let problem = not_found(format!("`{shown}` contains no skill"));
     let mut below: Vec<String> = fs::read_dir(directory)
         .into_iter()
         .flatten()

@@ -11,9 +11,12 @@
 mod cache;
 mod capabilities;
 mod check_settings;
+mod command_settings;
+mod engine;
 mod fetch;
 mod file;
 mod folders;
+mod hooks;
 mod installed;
 mod library;
 mod locate;
@@ -21,10 +24,13 @@ pub mod migration;
 mod models;
 mod packaged_files;
 pub mod packages;
+mod scan;
 mod selection;
+mod servers;
 
 pub use capabilities::{capabilities_in, capabilities_json};
 pub use check_settings::{CHECK_SETTINGS, CheckSettings};
+pub use engine::engine;
 pub use fetch::{Fetched, FetchedSkill, SkillChoice, TemporaryFolder};
 pub use file::{
     MANIFESTS, MOST_BYTES, SkillFile, TOOL_PACK, TOOL_PACK_ENDING, directory_name, is_archive,
@@ -34,4 +40,6 @@ pub use library::{Library, Statistics};
 pub use locate::{Found, Located, Other, needs_fetch};
 pub use models::ModelCache;
 pub use packaged_files::PackagedFiles;
+pub use scan::{ReadFile, ScannedSkill, scan_path, skill_folders};
 pub use selection::{LeftOutSkill, SkillSelection};
+pub use servers::ServerConversation;

@@ -10,8 +10,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use prowess_core::{Event, Model};
+use prowess_engine::quiz::Quizzes;
 use prowess_engine::{
-    CancellationToken, LoadedSkill, PromptCall, PromptContext, SkillFolders, World, run_prompt,
+    CancellationToken, CommandOutputs, LoadedSkill, PromptCall, PromptContext, SkillFolders, World,
+    run_prompt,
 };
 use prowess_format::skill::Skill;
 use prowess_models as models;
@@ -144,14 +146,24 @@ fn loaded(skill: Skill) -> LoadedSkill {
 async fn engine(skill: &LoadedSkill, world: &World, model: &dyn Model) -> [Duration; 2] {
     let (values, skills, cancel) =
         (Map::new(), SkillFolders::default(), CancellationToken::default());
+    let quizzes = Quizzes::of_user(world);
     let around = PromptContext {
         world,
         model: Ok(model),
         retriever: None,
         skills: &skills,
+        quizzes: &quizzes,
         cancel: &cancel,
+        hooks: None,
     };
-    let call = PromptCall { skill, values: &values, arguments: None, history: &[], time: None };
+    let call = PromptCall {
+        skill,
+        values: &values,
+        arguments: None,
+        history: &[],
+        time: None,
+        commands: CommandOutputs::NotRun,
+    };
     let started = Instant::now();
     let mut first = None;
     let mut tokens = 0;
@@ -187,12 +199,15 @@ async fn memory(world: &Arc<World>, model: &Arc<Box<dyn Model>>) -> Result<u64, 
         runs.spawn(async move {
             let (values, skills, cancel) =
                 (Map::new(), SkillFolders::default(), CancellationToken::default());
+            let quizzes = Quizzes::of_user(&world);
             let around = PromptContext {
                 world: &world,
                 model: Ok(&**model),
                 retriever: None,
                 skills: &skills,
+                quizzes: &quizzes,
                 cancel: &cancel,
+                hooks: None,
             };
             let call = PromptCall {
                 skill: &skill,
@@ -200,6 +215,7 @@ async fn memory(world: &Arc<World>, model: &Arc<Box<dyn Model>>) -> Result<u64, 
                 arguments: None,
                 history: &[],
                 time: None,
+                commands: CommandOutputs::NotRun,
             };
             run_prompt(&call, &around, &mut |event| {
                 if matches!(event, Event::Token { .. }) {

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 pub use provider::{Answer, Ending, Recorded, Reply, Script, ScriptedProvider};
 #[cfg(feature = "registry")]
-pub use registry::{Published, TestRegistry};
+pub use registry::{Published, TestRegistry, sha256};
 #[cfg(target_os = "linux")]
 pub use scene::Interrupted;
 pub use scene::Scene;

@@ -269,6 +269,11 @@ fn problem(status: u16, detail: &str) -> Reply {
     Reply::json(status, &write_problem(status, detail))
 }
 
+/// The SHA-256 of bytes, in hexadecimal.
+pub fn sha256(bytes: &[u8]) -> String {
+    hexadecimal(bytes)
+}
+
 fn hexadecimal(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");

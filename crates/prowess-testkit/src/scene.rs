@@ -217,7 +217,8 @@ impl Scene {
                 screen.write_all(answer.as_bytes()).expect("the terminal takes what is typed");
             }
             // People answer when they are asked; what they type before does not count.
-            if shown.ends_with(b"]o: ")
+            let prompts: [&[u8]; 3] = [b"]o: ", b"Number: ", b"Numbers: "];
+            if prompts.iter().any(|prompt| shown.ends_with(prompt))
                 && let Some(line) = lines.next()
             {
                 screen.write_all(line.as_bytes()).expect("the terminal takes what is typed");

@@ -13,7 +13,7 @@ use prowess_store::install::{
 };
 use prowess_store::lock::{LockEntry, LockFile};
 use prowess_store::reference::{NamedReference, Reference};
-use prowess_store::review::Refusal;
+use prowess_store::review::InstallRefusal;
 
 use super::change::{PlanError, Planned};
 use super::{ChangeNote, PackageManager, SkillFailure, SkillSources};
@@ -217,9 +217,9 @@ fn review_experimental(
         let is_allowed = agent.allowed.contains(step.name());
         let refusals = &mut step.review.refusals;
         if is_allowed {
-            refusals.retain(|refusal| *refusal != Refusal::ExperimentalDependency);
+            refusals.retain(|refusal| *refusal != InstallRefusal::ExperimentalDependency);
         } else if is_new && refusals.is_empty() {
-            refusals.push(Refusal::Experimental);
+            refusals.push(InstallRefusal::Experimental);
         }
     }
     plan
@@ -284,7 +284,9 @@ fn plan_with_optional(
         let mut plan = installer.plan(&requirements)?;
         // A skill that is named is known, also when only another skill needs it (GAIA §4.3).
         for step in plan.steps.iter_mut().filter(|step| agent.allowed.contains(step.name())) {
-            step.review.refusals.retain(|refusal| *refusal != Refusal::ExperimentalDependency);
+            step.review
+                .refusals
+                .retain(|refusal| *refusal != InstallRefusal::ExperimentalDependency);
         }
         Ok(plan)
     };
@@ -355,9 +357,10 @@ fn obstacle(
         if is_new_experimental(plan, step, installer) && !is_allowed {
             return Some(Obstacle::Experimental(name));
         }
-        let counts =
-            |refusal: &&Refusal| !(is_allowed && **refusal == Refusal::ExperimentalDependency);
-        let refusals: Vec<&Refusal> = step.review.refusals.iter().filter(counts).collect();
+        let counts = |refusal: &&InstallRefusal| {
+            !(is_allowed && **refusal == InstallRefusal::ExperimentalDependency)
+        };
+        let refusals: Vec<&InstallRefusal> = step.review.refusals.iter().filter(counts).collect();
         if !refusals.is_empty() {
             let reasons = refusals.iter().map(ToString::to_string).collect();
             let remedies = refusals.iter().flat_map(|refusal| refusal.remedies()).collect();

@@ -9,9 +9,9 @@ use prowess_store::install::{
     AppliedChanges, InstallError, InstallPlan, InstallStep, Installer, RestorePlan,
     SkillDifference, SkillRequirement, UpdatePlan,
 };
-use prowess_store::placement::Destination;
+use prowess_store::placement::PlacementDestination;
 use prowess_store::places::{Places, Scope};
-use prowess_store::review::{InstallPermissions, Refusal};
+use prowess_store::review::{InstallPermissions, InstallRefusal};
 use prowess_store::source::{SourceError, SourceErrorKind};
 use prowess_store::store::{ChangePhase, Store};
 use semver::Version;
@@ -367,7 +367,7 @@ impl PreparedChange {
     }
 
     /// Where the skills would be placed for agents, and what is in the way. Nothing is written.
-    pub fn destinations(&self) -> Result<Vec<Destination>, Problem> {
+    pub fn destinations(&self) -> Result<Vec<PlacementDestination>, Problem> {
         self.placing().destinations(&self.names())
     }
 
@@ -403,7 +403,7 @@ impl PreparedChange {
             vec![Remedy::AllowExperimentalSkills(experimental.join(","))]
         } else {
             let refusals = steps.iter().flat_map(|step| &step.review.refusals);
-            refusals.flat_map(Refusal::remedies).collect()
+            refusals.flat_map(InstallRefusal::remedies).collect()
         };
         if first.is_restored && !experimental.is_empty() {
             remedies.push(Remedy::Advice(

@@ -11,8 +11,8 @@ use prowess_store::install::{contents_of, signatures_of};
 use prowess_store::metadata::{MetadataError, read_metadata};
 use prowess_store::source::Pinned;
 use prowess_trust::{
-    Attestation, Contents, KeyFolder, Material, Refusal, Role, Scheme, Signature, Standing,
-    TrustStore, TrustedKey, Verdict, attest,
+    Attestation, Contents, InvalidSignature, KeyFolder, KeyStanding, Material, Role, Scheme,
+    Signature, TrustStore, TrustedKey, Verdict, attest,
 };
 
 use super::PackageManager;
@@ -51,7 +51,7 @@ pub struct HeldSignature {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SignerStanding {
     /// The trust store knows the key.
-    Known(Standing),
+    Known(KeyStanding),
     /// It is a key of the user's own that the trust store doesn't know; its name.
     Own(String),
 }
@@ -65,7 +65,7 @@ impl HeldSkill {
     /// Whether a signer whom the user trusts has signed it, and nothing is wrong with any signature.
     pub fn is_trusted(&self) -> bool {
         let is_trusted = |signature: &HeldSignature| {
-            matches!(signature.standing, SignerStanding::Known(Standing::Trusted(_)))
+            matches!(signature.standing, SignerStanding::Known(KeyStanding::Trusted(_)))
         };
         self.is_ok() && self.signatures.iter().any(is_trusted)
     }
@@ -164,8 +164,9 @@ impl PackageManager {
         }
         let found = attest(contents, signatures, &own, self.now());
         let is_judged = |path: &str, attestation: &Attestation| {
-            let is_known =
-                |verdict: &Verdict| verdict.path == path && verdict.standing != Standing::Unknown;
+            let is_known = |verdict: &Verdict| {
+                verdict.path == path && verdict.standing != KeyStanding::Unknown
+            };
             attestation.evidence.iter().any(is_known)
                 || attestation.refused.iter().any(|refusal| refusal.path == path)
         };
@@ -179,7 +180,7 @@ impl PackageManager {
                 verdicts.push((verdict, key.name.to_string()));
             }
         }
-        let refused: Vec<Refusal> = found
+        let refused: Vec<InvalidSignature> = found
             .refused
             .into_iter()
             .filter(|refusal| !is_judged(&refusal.path, attestation))

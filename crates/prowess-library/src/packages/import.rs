@@ -8,7 +8,7 @@ use prowess_package::name::SkillName;
 use prowess_store::import::{self, ImportError, ImportedHash, ImportedSkill, ImportedSource};
 use prowess_store::install::{InstallPlan, SkillRequirement};
 use prowess_store::reference::{DomainReference, PathKind, Reference, SlashMeaning};
-use prowess_store::review::Question;
+use prowess_store::review::InstallQuestion;
 
 use super::PackageManager;
 use crate::file::path_problem;
@@ -69,7 +69,7 @@ impl ImportedSkills {
                     let source = step.entry.source.as_ref();
                     questions.extend(hash.difference(step.tree(), source).map(|now| {
                         let (tool, was) = ((*tool).to_owned(), hash.text.clone());
-                        Question::OtherHash { tool, was, now }
+                        InstallQuestion::OtherHash { tool, was, now }
                     }));
                 }
             }
@@ -269,7 +269,7 @@ mod tests {
         check(
             "a",
             git("ext::sh -c touch% x", None, None),
-            "`ext:` addresses are not used; give `https:`, `ssh:` or a path",
+            "`ext:` URLs are not supported; use `https:`, `ssh:` or a path",
         );
         check(
             "a",

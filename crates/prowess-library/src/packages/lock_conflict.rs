@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use prowess_core::{Problem, ProblemKind, Remedy};
 use prowess_package::name::SkillName;
-use prowess_store::conflict::{ConflictedSkill, LockConflict, Side, SkillConflict};
+use prowess_store::conflict::{ConflictedSkill, LockConflict, MergeSide, SkillConflict};
 use prowess_store::lock::LockEntry;
 use prowess_store::places::Scope;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use super::PackageManager;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SidePreference {
     /// Always this one.
-    Side(Side),
+    Side(MergeSide),
     /// The higher version; of the same version the one that was installed later.
     Newer,
 }
@@ -26,7 +26,7 @@ pub struct ResolvedLock {
     /// The conflict as it was.
     pub conflict: LockConflict,
     /// The side that was chosen for each skill in which the sides differ.
-    pub chosen: BTreeMap<SkillName, Side>,
+    pub chosen: BTreeMap<SkillName, MergeSide>,
     /// Skills that were resolved with another version of a dependency than the one that is locked now.
     pub mismatches: Vec<(SkillName, SkillName)>,
 }
@@ -38,7 +38,7 @@ impl PackageManager {
         &self,
         scope: Scope,
         preference: Option<SidePreference>,
-        mut ask: impl FnMut(&LockConflict, &ConflictedSkill) -> Result<Side, E>,
+        mut ask: impl FnMut(&LockConflict, &ConflictedSkill) -> Result<MergeSide, E>,
     ) -> Result<Option<ResolvedLock>, E> {
         let store = self.store(scope)?;
         let Some(conflict) = store.lock_conflict().map_err(|error| error.problem())? else {
@@ -49,8 +49,8 @@ impl PackageManager {
             let SkillConflict::Differs { ours, theirs } = &skill.state else { continue };
             let side = match (ours, theirs) {
                 (None, None) => return Err(mixed(&skill.name).into()),
-                (Some(_), None) => Side::Ours,
-                (None, Some(_)) => Side::Theirs,
+                (Some(_), None) => MergeSide::Ours,
+                (None, Some(_)) => MergeSide::Theirs,
                 (Some(ours), Some(theirs)) => match preference {
                     Some(SidePreference::Side(side)) => side,
                     Some(SidePreference::Newer) => newer(ours, theirs),
@@ -59,7 +59,7 @@ impl PackageManager {
             };
             chosen.insert(skill.name.clone(), side);
         }
-        let choose = |name: &SkillName| chosen.get(name).copied().unwrap_or(Side::Ours);
+        let choose = |name: &SkillName| chosen.get(name).copied().unwrap_or(MergeSide::Ours);
         let mismatches = conflict.mismatches(choose);
         store.resolve_lock(&conflict, choose).map_err(|error| error.problem())?;
         Ok(Some(ResolvedLock { conflict, chosen, mismatches }))
@@ -72,10 +72,10 @@ pub fn unchosen_side(skill: &SkillName) -> Problem {
     Problem::new("side-not-chosen", ProblemKind::Refused, message).remedy(Remedy::ChooseSide)
 }
 
-fn newer(ours: &LockEntry, theirs: &LockEntry) -> Side {
+fn newer(ours: &LockEntry, theirs: &LockEntry) -> MergeSide {
     // Times are written in UTC and in one form, so their texts sort as they do.
     let rank = |entry: &LockEntry| (entry.version.clone(), entry.installed_at.clone());
-    if rank(theirs) > rank(ours) { Side::Theirs } else { Side::Ours }
+    if rank(theirs) > rank(ours) { MergeSide::Theirs } else { MergeSide::Ours }
 }
 
 fn mixed(skill: &SkillName) -> Problem {
@@ -103,8 +103,8 @@ impl ResolvedLock {
                     }
                 };
                 let side = side.map(|side| match side {
-                    Side::Ours => "ours",
-                    Side::Theirs => "theirs",
+                    MergeSide::Ours => "ours",
+                    MergeSide::Theirs => "theirs",
                 });
                 json!({ "name": skill.name.as_str(), "state": state, "side": side })
             })

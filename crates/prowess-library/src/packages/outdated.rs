@@ -7,6 +7,7 @@ use prowess_package::name::SkillName;
 use prowess_store::install::InstallPlan;
 use prowess_store::places::Scope;
 use prowess_store::review::InstallPermissions;
+use prowess_store::suspicion::AllowedRules;
 use semver::Version;
 use serde_json::{Value, json};
 
@@ -59,8 +60,12 @@ impl PackageManager {
         sources: &SkillSources<'_>,
     ) -> Result<OutdatedReport, Problem> {
         // What may be installed is decided when it is installed.
-        let permissions =
-            InstallPermissions { experimental: true, unsigned: true, replace_owner: true };
+        let permissions = InstallPermissions {
+            experimental: true,
+            unsigned: true,
+            replace_owner: true,
+            blocked: AllowedRules::ALL,
+        };
         let goal = ChangeGoal::Update(names);
         let agents = AgentTargets::Existing;
         let request = ChangeRequest { goal, scope, permissions, min_age, agents };

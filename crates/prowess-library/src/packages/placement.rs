@@ -7,8 +7,8 @@ use prowess_core::{Problem, ProblemKind};
 use prowess_package::name::SkillName;
 use prowess_store::agents::{self, Agent};
 use prowess_store::placement::{
-    self, Destination, Placement, PlacementChange, PlacementError, PlacementForm, PlacementMode,
-    PlacementOwners, PlacementRequest, RemovedPlacement,
+    self, Placement, PlacementChange, PlacementDestination, PlacementError, PlacementForm,
+    PlacementMode, PlacementOwners, PlacementRequest, RemovedPlacement,
 };
 use prowess_store::places::{Places, Scope};
 use prowess_store::store::Store;
@@ -92,7 +92,7 @@ impl Placing<'_> {
     pub(super) fn destinations(
         &self,
         names: &BTreeSet<SkillName>,
-    ) -> Result<Vec<Destination>, Problem> {
+    ) -> Result<Vec<PlacementDestination>, Problem> {
         let folders = self.folders(names);
         let mut all = Vec::new();
         for request in self.requests(&folders) {

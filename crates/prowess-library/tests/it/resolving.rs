@@ -78,11 +78,7 @@ impl Machine {
             catalogue: None,
             trust: &trust,
             now: Timestamp::from_unix(1_790_000_000),
-            permissions: InstallPermissions {
-                experimental: true,
-                unsigned: false,
-                replace_owner: false,
-            },
+            permissions: InstallPermissions { experimental: true, ..InstallPermissions::default() },
             min_age: None,
         };
         let requirement = SkillRequirement {
