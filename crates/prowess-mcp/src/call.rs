@@ -1,11 +1,13 @@
 //! One call of a tool: decided by the policy, asked about where needed, run in the queue, told by progress.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use prowess_core::{Envelope, Event, Problem};
 use prowess_engine::service::{Owner, RunHandle};
 use prowess_engine::{
-    ApprovalReply, Consent, Engine, PendingRun, RunDecision, RunError, ToolHandle,
+    ApprovalReply, CancellationToken, Consent, Engine, PendingRun, ReadyRun, RunDecision, RunError,
+    ToolHandle,
 };
 use prowess_format::skill::{Tool, ToolKind};
 use prowess_format::text::visible;
@@ -21,7 +23,7 @@ use serde_json::{Map, Value};
 use crate::server::SkillServer;
 use crate::tools::{Action, ServedTool};
 use crate::wording::AskOnTerminal;
-use crate::{approval, prompt_call};
+use crate::{approval, prompt_call, quiz};
 
 /// How long a person may think about a question that a connection waits for.
 const PATIENCE: std::time::Duration = std::time::Duration::from_mins(10);
@@ -41,7 +43,7 @@ pub(crate) struct ToolCall<'c> {
 
 /// What a call has come to before it runs.
 enum Decided {
-    Run(Box<prowess_engine::ReadyRun>),
+    Run(Box<ReadyRun>),
     Unfinished(Box<rmcp::model::InputRequiredResult>),
     Refused(String),
 }
@@ -52,6 +54,9 @@ impl ToolCall<'_> {
         self,
         request: &CallToolRequestParams,
     ) -> Result<CallToolResponse, ErrorData> {
+        if let Some(closed) = quiz::closed(self.server, &self.tool.skill).await {
+            return Ok(failure(closed).into());
+        }
         let (tool, handle) = match &self.tool.action {
             Action::Prompt => return Ok(prompt_call::run(&self).await.into()),
             Action::Run(action) => (&action.tool, &action.handle),
@@ -61,13 +66,20 @@ impl ToolCall<'_> {
                 Ok(engine) => engine.clone(),
                 Err(reason) => return Ok(failure(reason.clone()).into()),
             },
-            ToolKind::Command | ToolKind::Python | ToolKind::Handler => {
+            ToolKind::Command | ToolKind::Python | ToolKind::Handler | ToolKind::McpTool => {
                 self.server.shared.engine.clone()
             }
         };
+        let folder = engine.world.working_directory.clone();
         let decided = match &request.request_state {
             Some(state) => self.answered(state, request)?,
             None => self.decide(tool, handle, engine).await,
+        };
+        let decided = match decided {
+            Decided::Run(ready) if ready.has_waiting_hooks() => {
+                self.check_hooks(*ready, tool, &folder).await
+            }
+            other => other,
         };
         let ready = match decided {
             Decided::Run(ready) => ready,
@@ -92,6 +104,30 @@ impl ToolCall<'_> {
             Ok(Err(error)) => return Decided::Refused(self.error_text(&error)),
             Err(_) => return Decided::Refused("the call could not be prepared".to_owned()),
         };
+        self.settle(decided, tool, &folder).await
+    }
+
+    /// Runs the hooks before a call while there is somebody to ask, should one of them want that.
+    async fn check_hooks(&self, ready: ReadyRun, tool: &Tool, folder: &Path) -> Decided {
+        let cancel = CancellationToken::default();
+        let token = cancel.clone();
+        let mut checking = tokio::task::spawn_blocking(move || ready.check_hooks(&token));
+        let checked = tokio::select! {
+            checked = &mut checking => checked,
+            () = self.context.ct.cancelled() => {
+                cancel.cancel();
+                checking.await
+            }
+        };
+        match checked {
+            Ok(Ok(decided)) => self.settle(decided, tool, folder).await,
+            Ok(Err(error)) => Decided::Refused(self.error_text(&error)),
+            Err(_) => Decided::Refused("the hooks of the call could not be run".to_owned()),
+        }
+    }
+
+    /// What a decision comes to: a run, a question for the client's user, or a refusal.
+    async fn settle(&self, decided: RunDecision, tool: &Tool, folder: &Path) -> Decided {
         let pending = match decided {
             RunDecision::Ready(ready) => return Decided::Run(Box::new(ready)),
             RunDecision::Denied(denied) => {
@@ -105,7 +141,7 @@ impl ToolCall<'_> {
             .then(|| approval::form(pending.request(), page))
             .flatten();
         match form {
-            None => Decided::Refused(self.nobody_asked(&pending, tool, &folder)),
+            None => Decided::Refused(self.nobody_asked(&pending, tool, folder)),
             Some(form) if self.is_stateless() => self.leave_question(pending, form),
             Some(form) => self.ask(pending, form).await,
         }
@@ -182,12 +218,7 @@ impl ToolCall<'_> {
     }
 
     /// The refusal for a client that can't ask its user, with the command that can.
-    fn nobody_asked(
-        &self,
-        pending: &PendingRun,
-        tool: &Tool,
-        working_directory: &std::path::Path,
-    ) -> String {
+    fn nobody_asked(&self, pending: &PendingRun, tool: &Tool, working_directory: &Path) -> String {
         let request = pending.request();
         let call = AskOnTerminal {
             skill: &self.tool.skill,
@@ -234,6 +265,7 @@ impl ToolCall<'_> {
         let mut text = envelope.output.clone();
         if envelope.is_success() {
             let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+            result.content.extend(envelope.context.into_iter().map(ContentBlock::text));
             if self.tool.definition.output_schema.is_some() {
                 result.structured_content = envelope.parsed;
             }
@@ -245,6 +277,10 @@ impl ToolCall<'_> {
             text.push('\n');
         }
         text.push_str(&with_hints(&error, &hints));
+        for context in envelope.context {
+            text.push('\n');
+            text.push_str(&context);
+        }
         failure(text)
     }
 
@@ -264,7 +300,7 @@ pub(crate) fn failure(text: String) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(text)])
 }
 
-fn with_hints(message: &str, hints: &[String]) -> String {
+pub(crate) fn with_hints(message: &str, hints: &[String]) -> String {
     let mut text = message.to_owned();
     for hint in hints {
         text.push_str("\nhint: ");
@@ -294,7 +330,9 @@ impl<'c> Progress<'c> {
             Event::Token { content } => content.clone(),
             Event::Thought(thought) => thought.message.clone().unwrap_or_default(),
             Event::Warning { message } | Event::Error { message } => message.clone(),
-            Event::Citation { .. } | Event::Done(_) | Event::Workflow(_) => return,
+            Event::Citation { .. } | Event::Done(_) | Event::Workflow(_) | Event::Agent(_) => {
+                return;
+            }
         };
         self.count += 1;
         let end = message.floor_char_boundary(MAX_MESSAGE);

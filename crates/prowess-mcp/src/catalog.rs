@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use prowess_engine::LoadedSkill;
+use prowess_engine::quiz::Quizzes;
 use rmcp::model::{Prompt, Tool};
 
 use crate::tools::{self, ServedTool};
-use crate::{files, prompts};
+use crate::{files, prompts, quiz};
 
 /// Everything that clients can see.
 #[derive(Debug, Default)]
@@ -22,19 +23,32 @@ pub(crate) struct Catalog {
     pub(crate) definitions: Vec<Tool>,
     /// Prompts, in the order of their names.
     pub(crate) prompts: Vec<Prompt>,
+    /// The names of skills behind a quiz that is not passed.
+    pub(crate) closed: BTreeSet<String>,
 }
 
 impl Catalog {
     /// The catalog of some skills, whose names differ. Tools of skills that have not changed are those of before, with what
     /// is known from earlier calls.
-    pub(crate) fn new(skills: impl IntoIterator<Item = Arc<LoadedSkill>>, before: &Self) -> Self {
+    pub(crate) fn new(
+        skills: impl IntoIterator<Item = Arc<LoadedSkill>>,
+        before: &Self,
+        quizzes: &Quizzes,
+    ) -> Self {
         let mut catalog = Self::default();
         let mut taken = BTreeSet::new();
         for skill in skills {
             catalog.skills.entry(skill.name.clone()).or_insert(skill);
         }
         for (name, skill) in &catalog.skills {
-            for tool in tools::of_skill(skill, &mut taken) {
+            let is_closed = skill.skill.is_gated() && !quizzes.is_open(skill);
+            if is_closed {
+                catalog.closed.insert(name.clone());
+            }
+            for mut tool in tools::of_skill(skill, &mut taken) {
+                if is_closed {
+                    quiz::mark_closed(&mut tool.definition);
+                }
                 let key = tool.definition.name.to_string();
                 let same = before.tools.get(&key).filter(|old| {
                     Arc::ptr_eq(&old.skill, skill) && old.definition == tool.definition
@@ -48,6 +62,15 @@ impl Catalog {
             }
         }
         catalog.definitions = catalog.tools.values().map(|tool| tool.definition.clone()).collect();
+        if catalog.has_quiz() {
+            catalog.definitions.extend(quiz::definitions());
+            catalog.definitions.sort_by(|one, other| one.name.cmp(&other.name));
+        }
         catalog
+    }
+
+    /// Whether a skill has a quiz, so that quizzes can be taken.
+    pub(crate) fn has_quiz(&self) -> bool {
+        self.skills.values().any(|skill| !skill.skill.quiz.is_empty())
     }
 }

@@ -4,6 +4,7 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 use prowess_engine::LoadedSkill;
+use prowess_engine::quiz::{Disclosure, Quizzes};
 use prowess_files::folder::{EntryKind, Folder};
 use sha2::{Digest as _, Sha256};
 
@@ -55,6 +56,19 @@ pub(crate) fn is_document(skill: &LoadedSkill) -> bool {
 pub(crate) fn main_name(skill: &LoadedSkill) -> Option<&str> {
     let name = skill.file.file_name()?.to_str()?;
     Path::new(name).extension().is_some_and(|it| it.eq_ignore_ascii_case("md")).then_some(name)
+}
+
+/// The text of the main file of a skill behind a quiz, which is all that is served of it; `None` if the skill is open. What
+/// is served was read before: a file that changes meanwhile is judged by what it is now.
+pub(crate) fn withheld(skill: &LoadedSkill, quizzes: &Quizzes) -> Option<String> {
+    let directory = skill.directory.as_deref()?;
+    let main = main_name(skill)?;
+    // Without a main file there is nothing left to decide on.
+    let bytes = read(directory, &[main.to_owned()]).ok().flatten().unwrap_or_default();
+    match quizzes.disclosure(skill, &bytes) {
+        Disclosure::Everything => None,
+        Disclosure::MainFile(text) => Some(text),
+    }
 }
 
 /// Lists and hashes all files below a folder.

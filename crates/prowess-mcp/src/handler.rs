@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use prowess_engine::quiz::Quizzes;
 use prowess_engine::service::Owner;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult,
@@ -15,12 +16,13 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::json;
+use tokio::sync::watch::Receiver;
 
 use crate::call::ToolCall;
 use crate::catalog::Catalog;
-use crate::server::SkillServer;
+use crate::server::{Changes, SkillServer};
 use crate::skills_extension::{self, EXTENSION, TTL_MS};
-use crate::{files, fixtures, paging, prompts, uri, watch};
+use crate::{files, fixtures, injected, paging, prompts, quiz, uri, watch};
 
 /// What clients tell a model about this server.
 const INSTRUCTIONS: &str = "Each tool belongs to a skill: `SKILL__TOOL`. Read `skill://SKILL/SKILL.md` before using the \
@@ -34,12 +36,17 @@ pub(crate) struct Handler {
     owner: Owner,
     /// Whose questions it may answer: those of its own way to the server.
     door: &'static str,
+    /// What had changed when the client came, and what changes from then on.
+    changes: (Changes, Receiver<Changes>),
 }
 
 impl Handler {
     /// A client that came through a door, by a name that no other connection has.
     pub(crate) fn new(server: SkillServer, door: &'static str, owner: &str) -> Self {
-        Self { server, owner: Owner::new(owner), door }
+        // Subscribed here: a change before the client's first message would be told to nobody.
+        let mut changes = server.shared.changes.subscribe();
+        let known = *changes.borrow_and_update();
+        Self { server, owner: Owner::new(owner), door, changes: (known, changes) }
     }
 
     fn catalog(&self) -> Arc<Catalog> {
@@ -72,7 +79,8 @@ impl ServerHandler for Handler {
         }
         let mut info = ServerConfig::new(capabilities);
         info.server_info = Implementation::new("prowess", env!("CARGO_PKG_VERSION"));
-        info.instructions = Some(INSTRUCTIONS.to_owned());
+        let quizzes = if self.catalog().has_quiz() { quiz::INSTRUCTIONS } else { "" };
+        info.instructions = Some(format!("{INSTRUCTIONS}{quizzes}"));
         info
     }
 
@@ -98,7 +106,12 @@ impl ServerHandler for Handler {
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
         let fixture = || fixtures::tools().into_iter().find(|tool| tool.name == name);
-        let served = self.catalog().tools.get(name).map(|tool| tool.definition.clone());
+        let catalog = self.catalog();
+        let of_quiz = || {
+            let tools = quiz::definitions().into_iter();
+            tools.filter(|_| catalog.has_quiz()).find(|tool| tool.name == name)
+        };
+        let served = catalog.tools.get(name).map(|tool| tool.definition.clone()).or_else(of_quiz);
         served.or_else(|| self.has_fixtures().then(fixture).flatten())
     }
 
@@ -111,6 +124,9 @@ impl ServerHandler for Handler {
             && let Some(result) = fixtures::call(&self.server, &request, &context).await
         {
             return result;
+        }
+        if quiz::is_tool(&request.name) && self.catalog().has_quiz() {
+            return Ok(quiz::call(&self.server, &request).await.into());
         }
         let Some(tool) = self.catalog().tools.get(request.name.as_ref()).cloned() else {
             let message = format!("there is no tool `{}`", request.name);
@@ -164,7 +180,13 @@ impl ServerHandler for Handler {
             let message = format!("there is no prompt `{}`", request.name);
             return Err(ErrorData::invalid_params(message, None));
         };
-        prompts::render(skill, request.arguments.unwrap_or_default()).map(Into::into)
+        if let Some(closed) = quiz::closed(&self.server, skill).await {
+            return Err(ErrorData::invalid_params(closed, None));
+        }
+        let arguments = request.arguments.unwrap_or_default();
+        let rendered = prompts::render(skill, arguments, &self.server.shared.engine.world)?;
+        let text = injected::complete(&self.server, skill, rendered).await?;
+        Ok(prompts::result(skill, text).into())
     }
 
     async fn list_resources(
@@ -229,9 +251,14 @@ impl ServerHandler for Handler {
         }
         let catalog = self.catalog();
         let wanted = request.uri.clone();
-        let read = tokio::task::spawn_blocking(move || contents(&catalog, &wanted));
+        let quizzes = self.server.shared.engine.quizzes.clone();
+        let read = tokio::task::spawn_blocking(move || contents(&catalog, &quizzes, &wanted));
         match read.await.ok().flatten() {
-            Some(contents) => {
+            Some(Err(withheld)) => {
+                let data = json!({ "uri": request.uri });
+                Err(ErrorData::resource_not_found(withheld, Some(data)))
+            }
+            Some(Ok(contents)) => {
                 let mut result = ReadResourceResult::new(vec![contents]);
                 result.ttl_ms = Some(TTL_MS);
                 result.cache_scope = Some(CacheScope::Private);
@@ -257,8 +284,9 @@ impl ServerHandler for Handler {
             return Err(ErrorData::new(code, request.method, None));
         }
         let catalog = self.catalog();
+        let quizzes = self.server.shared.engine.quizzes.clone();
         let answered = tokio::task::spawn_blocking(move || {
-            skills_extension::answer(&catalog, &request.method, request.params.as_ref())
+            skills_extension::answer(&catalog, &quizzes, &request.method, request.params.as_ref())
         });
         let answer = answered
             .await
@@ -281,15 +309,28 @@ impl ServerHandler for Handler {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        tokio::spawn(watch::tell_session(self.server.clone(), context.peer));
+        let (known, changes) = self.changes.clone();
+        tokio::spawn(watch::tell_session(known, changes, context.peer));
     }
 }
 
-/// The contents of a file of a skill, as text where it is text.
-fn contents(catalog: &Catalog, wanted: &str) -> Option<ResourceContents> {
+/// The contents of a file of a skill, as text where it is text; or why they are withheld.
+fn contents(
+    catalog: &Catalog,
+    quizzes: &Quizzes,
+    wanted: &str,
+) -> Option<Result<ResourceContents, String>> {
     let (name, path) = uri::parse(wanted)?;
     let skill = skills_extension::document(catalog, &name)?;
-    let bytes = files::read(skill.directory.as_deref()?, &path).ok()??;
+    let mut bytes = files::read(skill.directory.as_deref()?, &path).ok()?;
+    if let Some(served) = files::withheld(skill, quizzes) {
+        // Whether there is such a file is withheld as well.
+        if path.len() != 1 || files::main_name(skill) != path.first().map(String::as_str) {
+            return Some(Err(quiz::files_withheld(&skill.name)));
+        }
+        bytes = Some(served.into_bytes());
+    }
+    let bytes = bytes?;
     let media_type = files::media_type(path.last()?);
     let contents = match String::from_utf8(bytes) {
         Ok(text) => ResourceContents::text(text, wanted).with_mime_type(media_type),
@@ -302,5 +343,5 @@ fn contents(catalog: &Catalog, wanted: &str) -> Option<ResourceContents> {
             ResourceContents::blob(STANDARD.encode(error.as_bytes()), wanted).with_mime_type(known)
         }
     };
-    Some(contents)
+    Some(Ok(contents))
 }

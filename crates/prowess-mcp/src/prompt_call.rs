@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prowess_core::Event;
-use prowess_engine::{PromptCall, PromptContext, run_prompt};
+use prowess_engine::{CommandOutputs, PromptCall, PromptContext, run_prompt};
 use rmcp::model::CallToolResult;
 
 use crate::call::{ToolCall, failure};
@@ -21,6 +21,7 @@ pub(crate) async fn run(call: &ToolCall<'_>) -> CallToolResult {
         .in_folders(beside.map(std::path::Path::to_owned).into_iter().chain([own]).collect());
     let seconds = skill.skill.timeout_secs.as_ref();
     let time = seconds.and_then(|secs| u64::try_from(secs.value).ok()).map(Duration::from_secs);
+    let quizzes = shared.engine.quizzes.clone();
     let spawned = shared.service.spawn(&call.owner, |run, mut sink| async move {
         let model = library.models().open(None);
         let around = PromptContext {
@@ -28,10 +29,18 @@ pub(crate) async fn run(call: &ToolCall<'_>) -> CallToolResult {
             model: model.as_deref(),
             retriever: retriever.as_deref(),
             skills: skills.as_ref(),
+            quizzes: &quizzes,
             cancel: run.cancel(),
+            hooks: None,
         };
-        let asked =
-            PromptCall { skill: &skill, values: &values, arguments: None, history: &[], time };
+        let asked = PromptCall {
+            skill: &skill,
+            values: &values,
+            arguments: None,
+            history: &[],
+            time,
+            commands: CommandOutputs::NotRun,
+        };
         run_prompt(&asked, &around, &mut |event: &Event| sink.send(event)).await
     });
     match spawned {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use prowess_engine::LoadedSkill;
-use prowess_format::render::{self, RenderContext, parse_input};
+use prowess_engine::{LoadedSkill, World, plugin_root};
+use prowess_format::render::{self, RenderContext, RenderedPrompt, parse_input};
 use rmcp::ErrorData;
 use rmcp::model::{GetPromptResult, Prompt, PromptArgument, PromptMessage, Role};
 use serde_json::{Map, Value};
@@ -53,11 +53,12 @@ fn takes_arguments(skill: &LoadedSkill) -> bool {
         || skill.skill.body.contains("$ARGUMENTS")
 }
 
-/// The text of a skill with its inputs. Commands in it are not run: their places stay marked.
+/// The text of a skill with its inputs. Commands in it are not run yet: their places are marked.
 pub(crate) fn render(
     skill: &LoadedSkill,
     arguments: Map<String, Value>,
-) -> Result<GetPromptResult, ErrorData> {
+    world: &World,
+) -> Result<RenderedPrompt, ErrorData> {
     let parsed = &skill.skill;
     let mut inputs = Map::new();
     let mut typed = None;
@@ -79,19 +80,26 @@ pub(crate) fn render(
         }
     }
     let directory = skill.directory.as_ref().map(|it| it.to_string_lossy().into_owned());
+    let plugin = skill.directory.as_deref().and_then(plugin_root);
+    let plugin = plugin.map(|root| root.to_string_lossy().into_owned());
+    let project = world.working_directory.to_string_lossy();
     let context = RenderContext {
-        inputs: &inputs,
         arguments: typed.as_deref(),
-        session_id: None,
         skill_dir: directory.as_deref(),
-        project_dir: None,
+        project_dir: Some(&project),
+        plugin_root: plugin.as_deref(),
+        ..RenderContext::of_inputs(&inputs)
     };
-    let rendered = render::prompt(parsed, &context).map_err(|errors| {
+    render::prompt(parsed, &context).map_err(|errors| {
         let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
         ErrorData::invalid_params(errors.join("; "), None)
-    })?;
-    let message = PromptMessage::new_text(Role::User, rendered.text);
+    })
+}
+
+/// A text as the answer to a client.
+pub(crate) fn result(skill: &LoadedSkill, text: String) -> GetPromptResult {
+    let message = PromptMessage::new_text(Role::User, text);
     let mut result = GetPromptResult::new(vec![message]);
-    result.description = parsed.description.as_ref().map(|text| text.value.clone());
-    Ok(result)
+    result.description = skill.skill.description.as_ref().map(|text| text.value.clone());
+    result
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use prowess_core::Problem;
 use prowess_engine::service::{ExecutionService, ServiceLimits, Shutdown};
 use prowess_engine::{Engine, PendingLimits, PendingRuns, PythonWorkers, SystemClock, World};
+use prowess_files::private::private_folder;
 use prowess_library::Library;
 use tokio::sync::watch;
 
@@ -68,8 +69,9 @@ impl SkillServer {
     /// Reads the skills for the first time.
     pub fn new(settings: ServerSettings) -> Result<Self, Problem> {
         let world = Arc::clone(settings.library.world());
-        let mut engine = Engine::new(Arc::clone(&world));
+        let mut engine = prowess_library::engine(Arc::clone(&world));
         engine.workers = PythonWorkers::new(WORKERS);
+        engine.hooks = settings.library.hook_services()?;
         let script_engine = in_current_folder(&world)
             .map(|world| Engine { world: Arc::new(world), ..engine.clone() });
         let shared = Shared {
@@ -105,30 +107,33 @@ impl SkillServer {
         let mut names: HashSet<String> = HashSet::new();
         let mut skills = Vec::new();
         for skill in found.skills {
-            let problem = if skill.skill.quiz.iter().any(|quiz| quiz.gate) {
-                Some(gated(&skill.name))
-            } else if names.insert(skill.name.clone()) {
-                None
+            if names.insert(skill.name.clone()) {
+                skills.push(skill);
             } else {
-                Some(same_name(&skill.name))
-            };
-            match problem {
-                None => skills.push(skill),
-                Some(problem) => {
-                    left_out.push(LeftOut { place: skill.place().to_owned(), problem });
-                }
+                let problem = same_name(&skill.name);
+                left_out.push(LeftOut { place: skill.place().to_owned(), problem });
             }
         }
         self.report(left_out);
         let before = self.catalog();
-        let catalog = Arc::new(Catalog::new(skills, &before));
-        *self.shared.watched.lock().unwrap_or_else(PoisonError::into_inner) = found.watched;
+        let quizzes = &self.shared.engine.quizzes;
+        let catalog = Arc::new(Catalog::new(skills, &before, quizzes));
+        let mut watched = found.watched;
+        if let Some(folder) = quizzes.folder().filter(|_| catalog.has_quiz()) {
+            // A quiz may be passed on a terminal as well. What is not there can't be watched.
+            let _ = private_folder(folder);
+            watched.push(folder.to_owned());
+        }
+        *self.shared.watched.lock().unwrap_or_else(PoisonError::into_inner) = watched;
         *self.shared.catalog.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&catalog);
         self.shared.changes.send_if_modified(|changes| {
             let old = *changes;
-            changes.tools += u64::from(before.definitions != catalog.definitions);
-            changes.prompts += u64::from(before.prompts != catalog.prompts);
-            changes.resources += u64::from(!is_same(&before, &catalog));
+            // What a quiz has opened or closed is listed as before, and has other contents.
+            let other_gates = before.closed != catalog.closed;
+            let other_skills = !is_same(&before, &catalog);
+            changes.tools += u64::from(before.definitions != catalog.definitions || other_gates);
+            changes.prompts += u64::from(before.prompts != catalog.prompts || other_gates);
+            changes.resources += u64::from(other_skills || other_gates);
             *changes != old
         });
         Ok(())
@@ -181,10 +186,4 @@ fn in_current_folder(world: &Arc<World>) -> Result<World, String> {
 fn same_name(name: &str) -> Problem {
     let message = format!("another skill is called `{name}` as well, and is served instead");
     Problem::new("same-name", prowess_core::ProblemKind::Conflict, message)
-}
-
-/// Its text and files must not be read before the quiz is passed.
-fn gated(name: &str) -> Problem {
-    let message = format!("`{name}` is behind a quiz, which can't be taken over this connection");
-    Problem::new("quiz-gate", prowess_core::ProblemKind::Refused, message)
 }

@@ -1,9 +1,9 @@
 //! Skills over MCP (SEP-2640): lists of skills with the digests of their files, and their folders.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use prowess_engine::LoadedSkill;
+use prowess_engine::quiz::Quizzes;
 use prowess_format::diagnostic::Findings;
 use prowess_format::document::Document;
 use rmcp::ErrorData;
@@ -11,7 +11,7 @@ use rmcp::model::JsonObject;
 use serde_json::{Map, Value, json};
 
 use crate::catalog::Catalog;
-use crate::files::{self, Manifest};
+use crate::files::{self, Manifest, ServedEntry, ServedFile};
 use crate::{paging, uri};
 
 /// The name of the extension.
@@ -36,21 +36,22 @@ pub(crate) fn is_method(method: &str) -> bool {
 /// Answers a method of the extension. It reads the disk.
 pub(crate) fn answer(
     catalog: &Catalog,
+    quizzes: &Quizzes,
     method: &str,
     params: Option<&Value>,
 ) -> Result<Value, ErrorData> {
     match method {
-        "skills/list" => list(catalog, params),
-        "skills/get" => get(catalog, params),
-        _ => directory(catalog, params),
+        "skills/list" => list(catalog, quizzes, params),
+        "skills/get" => get(catalog, quizzes, params),
+        _ => directory(catalog, quizzes, params),
     }
 }
 
-fn list(catalog: &Catalog, params: Option<&Value>) -> Result<Value, ErrorData> {
+fn list(catalog: &Catalog, quizzes: &Quizzes, params: Option<&Value>) -> Result<Value, ErrorData> {
     let (names, next) = paging::page(&catalog.documents, cursor(params)?, PAGE)?;
     let skills = names.iter().filter_map(|name| catalog.skills.get(name));
     // A skill that can't be read at this moment is not there.
-    let entries: Vec<Value> = skills.filter_map(|skill| entry(skill)).collect();
+    let entries: Vec<Value> = skills.filter_map(|skill| entry(skill, quizzes)).collect();
     let mut result = cached(json!({ "skills": entries }));
     if let Some(next) = next {
         result["nextCursor"] = next.into();
@@ -58,7 +59,7 @@ fn list(catalog: &Catalog, params: Option<&Value>) -> Result<Value, ErrorData> {
     Ok(result)
 }
 
-fn get(catalog: &Catalog, params: Option<&Value>) -> Result<Value, ErrorData> {
+fn get(catalog: &Catalog, quizzes: &Quizzes, params: Option<&Value>) -> Result<Value, ErrorData> {
     let wanted = text(params, "uri")?;
     let unknown = || {
         ErrorData::invalid_params(
@@ -67,7 +68,7 @@ fn get(catalog: &Catalog, params: Option<&Value>) -> Result<Value, ErrorData> {
         )
     };
     let skill = skill_of_main_file(catalog, wanted).ok_or_else(unknown)?;
-    let entry = entry(skill).ok_or_else(unknown)?;
+    let entry = entry(skill, quizzes).ok_or_else(unknown)?;
     Ok(cached(json!({ "skill": entry })))
 }
 
@@ -85,12 +86,23 @@ pub(crate) fn document<'c>(catalog: &'c Catalog, name: &str) -> Option<&'c Arc<L
     catalog.skills.get(name)
 }
 
-/// The entry of a skill; `None` if its files can't be read.
-fn entry(skill: &LoadedSkill) -> Option<Value> {
+/// The entry of a skill; `None` if its files can't be read. Behind a quiz it is one file, as it is served.
+fn entry(skill: &LoadedSkill, quizzes: &Quizzes) -> Option<Value> {
     let directory = skill.directory.as_deref()?;
     let main = files::main_name(skill)?;
-    let front_matter = front_matter(directory, main)?;
-    let resources = match files::manifest(directory).ok()? {
+    let bytes = files::read(directory, &[main.to_owned()]).ok()??;
+    let mut text = String::from_utf8(bytes).ok()?;
+    let mut manifest = files::manifest(directory).ok()?;
+    if let Some(served) = files::withheld(skill, quizzes) {
+        manifest = Manifest::Complete(vec![ServedFile {
+            path: main.to_owned(),
+            size: served.len() as u64,
+            digest: files::digest(served.as_bytes()),
+        }]);
+        text = served;
+    }
+    let front_matter = Document::markdown(&text, &mut Findings::default()).root.to_json();
+    let resources = match manifest {
         Manifest::TooLarge => Value::from("dynamic"),
         Manifest::Complete(files) => files
             .iter()
@@ -110,15 +122,11 @@ fn entry(skill: &LoadedSkill) -> Option<Value> {
     }))
 }
 
-/// The front matter of a main file, as it is now.
-fn front_matter(directory: &Path, main: &str) -> Option<Value> {
-    let bytes = files::read(directory, &[main.to_owned()]).ok()??;
-    let text = String::from_utf8(bytes).ok()?;
-    let document = Document::markdown(&text, &mut Findings::default());
-    Some(document.root.to_json())
-}
-
-fn directory(catalog: &Catalog, params: Option<&Value>) -> Result<Value, ErrorData> {
+fn directory(
+    catalog: &Catalog,
+    quizzes: &Quizzes,
+    params: Option<&Value>,
+) -> Result<Value, ErrorData> {
     let wanted = text(params, "uri")?;
     let unknown = || {
         ErrorData::invalid_params(
@@ -129,7 +137,13 @@ fn directory(catalog: &Catalog, params: Option<&Value>) -> Result<Value, ErrorDa
     let (name, path) = uri::parse(wanted).ok_or_else(unknown)?;
     let skill = document(catalog, &name).ok_or_else(unknown)?;
     let directory = skill.directory.as_deref().ok_or_else(unknown)?;
-    let entries = files::entries(directory, &path).ok().flatten().ok_or_else(unknown)?;
+    let mut entries = files::entries(directory, &path).ok().flatten().ok_or_else(unknown)?;
+    if let Some(served) = files::withheld(skill, quizzes) {
+        // Only the main file, of the size that is served.
+        let main = files::main_name(skill).filter(|_| path.is_empty()).ok_or_else(unknown)?;
+        let (name, size) = (main.to_owned(), Some(served.len() as u64));
+        entries = vec![ServedEntry { name, size }];
+    }
     let (page, next) = paging::page(&entries, cursor(params)?, paging::PAGE)?;
     let below = path.join("/");
     let resources: Vec<Value> = page

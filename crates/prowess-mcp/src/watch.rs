@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use rmcp::RoleServer;
 use rmcp::service::{Peer, SubscriptionContext};
+use tokio::sync::watch::Receiver;
 
 use crate::server::{Changes, SkillServer};
 
@@ -38,7 +39,7 @@ pub(crate) fn start(server: &SkillServer) -> Watch {
         };
         let Ok(mut notifier) = notify::recommended_watcher(handler) else { return };
         let mut watched = BTreeSet::new();
-        follow(&mut notifier, &mut watched, server.watched());
+        read_while_new(&server, &mut notifier, &mut watched);
         loop {
             match events.recv_timeout(Duration::from_millis(500)) {
                 Ok(()) => {}
@@ -49,7 +50,7 @@ pub(crate) fn start(server: &SkillServer) -> Watch {
             while first.elapsed() < LONGEST && events.recv_timeout(QUIET).is_ok() {}
             // A folder that is gone may come back: what was served stays until it can be read again.
             let _ = server.reload();
-            follow(&mut notifier, &mut watched, server.watched());
+            read_while_new(&server, &mut notifier, &mut watched);
         }
     });
     Watch { _stop: stop }
@@ -59,12 +60,31 @@ fn is_open(stopped: &mpsc::Receiver<()>) -> bool {
     matches!(stopped.try_recv(), Err(mpsc::TryRecvError::Empty))
 }
 
-fn follow(notifier: &mut RecommendedWatcher, watched: &mut BTreeSet<PathBuf>, now: Vec<PathBuf>) {
+/// Watches the folders that are not watched yet, and reads the skills again: what has changed in a folder between its reading
+/// and its watching would be noticed by nobody.
+fn read_while_new(
+    server: &SkillServer,
+    notifier: &mut RecommendedWatcher,
+    watched: &mut BTreeSet<PathBuf>,
+) {
+    while follow(notifier, watched, server.watched()) {
+        let _ = server.reload();
+    }
+}
+
+/// Watches folders, and tells whether one of them was not watched before.
+fn follow(
+    notifier: &mut RecommendedWatcher,
+    watched: &mut BTreeSet<PathBuf>,
+    now: Vec<PathBuf>,
+) -> bool {
+    let before = watched.len();
     for folder in now {
         if !watched.contains(&folder) && notifier.watch(&folder, RecursiveMode::Recursive).is_ok() {
             watched.insert(folder);
         }
     }
+    watched.len() > before
 }
 
 /// Tells a client that listens (from 2026-07-28 on), until it stops listening.
@@ -97,9 +117,11 @@ pub(crate) async fn tell_subscriber(server: &SkillServer, context: &Subscription
 }
 
 /// Tells a client with a session (before 2026-07-28), until its connection ends.
-pub(crate) async fn tell_session(server: SkillServer, peer: Peer<RoleServer>) {
-    let mut changes = server.shared.changes.subscribe();
-    let mut known = *changes.borrow_and_update();
+pub(crate) async fn tell_session(
+    mut known: Changes,
+    mut changes: Receiver<Changes>,
+    peer: Peer<RoleServer>,
+) {
     while changes.changed().await.is_ok() && !peer.is_transport_closed() {
         let now: Changes = *changes.borrow_and_update();
         let mut told = Ok(());

@@ -28,4 +28,6 @@ pub trait Wording: Send + Sync {
     fn hints(&self, remedies: &[Remedy]) -> Vec<String>;
     /// A command that asks the same question on a terminal.
     fn ask_on_terminal(&self, call: &AskOnTerminal<'_>) -> String;
+    /// A command that asks on a terminal about the commands in the text of a skill.
+    fn approve_commands(&self, skill: &LoadedSkill) -> String;
 }
