@@ -5,9 +5,11 @@ mod engine;
 mod example;
 mod install;
 mod list;
+mod mcp;
 mod prompt;
 mod resolve;
 mod run;
+mod scan;
 mod start_up;
 
 use anyhow::Result;
@@ -36,9 +38,11 @@ const BENCHES: &[Bench] = &[
     Bench { name: "engine", summary: engine::SUMMARY, run: engine::run },
     Bench { name: "install", summary: install::SUMMARY, run: install::run },
     Bench { name: "list", summary: list::SUMMARY, run: list::run },
+    Bench { name: "mcp", summary: mcp::SUMMARY, run: mcp::run },
     Bench { name: "prompt", summary: prompt::SUMMARY, run: prompt::run },
     Bench { name: "resolve", summary: resolve::SUMMARY, run: resolve::run },
     Bench { name: "run", summary: run::SUMMARY, run: run::run },
+    Bench { name: "scan", summary: scan::SUMMARY, run: scan::run },
 ];
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {

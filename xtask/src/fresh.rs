@@ -207,7 +207,7 @@ fn summarise(finished: &[Finished]) {
 }
 
 /// The processor time of all finished children, where the system is Linux.
-fn cpu_time_of_children() -> Option<Duration> {
+pub(crate) fn cpu_time_of_children() -> Option<Duration> {
     children_time(&fs::read_to_string("/proc/self/stat").ok()?)
 }
 

@@ -80,10 +80,12 @@ struct Tools {
 
 /// Modules that a macro lists (one word per rule and dialect) are invisible to `cargo fmt`.
 fn listed() -> Result<Vec<PathBuf>> {
-    let source = process::workspace_root().join("crates/prowess-format/src");
+    let crates = process::workspace_root().join("crates");
     let mut files = Vec::new();
-    for folder in ["rules", "dialect"] {
-        for entry in std::fs::read_dir(source.join(folder))? {
+    for folder in
+        ["prowess-format/src/rules", "prowess-format/src/dialect", "prowess-scan/src/rules"]
+    {
+        for entry in std::fs::read_dir(crates.join(folder))? {
             files.push(entry?.path());
         }
     }

@@ -14,7 +14,8 @@ use prowess_format::dialect::{self, Dialect};
 use crate::commands::{
     agent, approvals, check, completions, convert, doctor, exec, explain, generate_docs, info,
     install, kb, key, list, lock, man, mcp, migrate, models, new, outdated, pack, policy, prompt,
-    remove, render, run, schema, search, show, sign, trawl, trust, update, verify, which, workflow,
+    quiz, remove, render, run, scan, schema, search, show, sign, trawl, trust, update, verify,
+    which, workflow,
 };
 use crate::log::LogOption;
 
@@ -81,6 +82,8 @@ pub(crate) struct OutputOptions {
 pub(crate) enum Verb {
     #[command(aliases = ["lint", "validate"])]
     Check(check::Arguments),
+    #[command(alias = "audit")]
+    Scan(scan::Arguments),
     Show(show::Arguments),
     Convert(convert::Arguments),
     Migrate(migrate::Arguments),
@@ -92,6 +95,7 @@ pub(crate) enum Verb {
     Models(models::Arguments),
     Workflow(workflow::Arguments),
     Prompt(prompt::Arguments),
+    Quiz(quiz::Arguments),
     Policy(policy::Arguments),
     Approvals(approvals::Arguments),
     Kb(kb::Arguments),
@@ -109,6 +113,7 @@ pub(crate) enum Verb {
     #[command(alias = "ls")]
     List(list::Arguments),
     Info(info::Arguments),
+    #[command(alias = "where")]
     Which(which::Arguments),
     Verify(verify::Arguments),
     Lock(lock::Arguments),

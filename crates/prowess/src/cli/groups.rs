@@ -20,7 +20,7 @@ pub(crate) const GROUPS: &[VerbGroup] = &[
     },
     VerbGroup {
         title: "Run",
-        verbs: &["run", "exec", "render", "prompt", "workflow", "models", "kb"],
+        verbs: &["run", "exec", "render", "prompt", "quiz", "workflow", "models", "kb"],
     },
     VerbGroup {
         title: "Packages",

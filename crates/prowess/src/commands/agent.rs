@@ -2,6 +2,7 @@
 
 mod check;
 mod install;
+mod run;
 mod tools;
 
 use std::path::{Path, PathBuf};
@@ -26,7 +27,7 @@ use prowess_library::packages::PackageManager;
 /// The variable with which whatever starts an agent selects a skill set (GAIX-18).
 const SELECTOR: &str = "PROWESS_SKILL_SET";
 
-/// Check an agent's manifest, install its skills, list its tools
+/// Run an agent, check its manifest, install its skills, list its tools
 ///
 /// An `AGENT.yaml` lists the skills that an agent is made of, with ranges of
 /// versions, the smallest model it works with, and tools of its own. The agent's
@@ -36,7 +37,8 @@ const SELECTOR: &str = "PROWESS_SKILL_SET";
 Examples:
   prowess agent check AGENT.yaml
   prowess agent install AGENT.yaml --dry-run
-  prowess agent tools AGENT.yaml --format json")]
+  prowess agent tools AGENT.yaml --format json
+  prowess agent run AGENT.yaml \"Count the words of README.md\"")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Action,
@@ -47,6 +49,7 @@ enum Action {
     Check(check::Arguments),
     Install(install::Arguments),
     Tools(tools::Arguments),
+    Run(Box<run::Arguments>),
 }
 
 /// Which agent, and which of its skill sets.
@@ -65,6 +68,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         Action::Check(arguments) => check::run(arguments, printer),
         Action::Install(arguments) => install::run(arguments, printer),
         Action::Tools(arguments) => tools::run(arguments, printer),
+        Action::Run(arguments) => run::run(arguments, printer),
     }
 }
 

@@ -44,8 +44,8 @@ Exit codes:
     2  the arguments are wrong
     3  the skill does not exist
   124  the command timed out
-  125  refused: by you, by the policy, because nobody can be asked, because the
-       skill has errors, or because no sandbox is available
+  125  refused: by you, by the policy, by a hook of the skill, because nobody can
+       be asked, because the skill has errors, or because no sandbox is available
   126  the program can't be executed
   127  the program was not found
 Others are as for `prowess run`.")]
@@ -73,6 +73,7 @@ fn start(arguments: &Arguments, printer: &mut Printer) -> Result<Envelope, NotRu
     let loaded = skill_ref::load_skill(&arguments.path, printer)?;
     let skill = tool_run::load_without_errors(&loaded, arguments.dialect.dialect, "run", printer)?;
     drop(resolving);
+    call_run::require_passed(&skill, &*session::world()?)?;
     let (program, rest) = arguments.command.split_first().unwrap_or_else(|| unreachable!());
     let tool = tool(program, &skill)?;
     let mut values = Map::new();

@@ -61,9 +61,10 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     Ok(Outcome::Fine)
 }
 
-/// The rules about skills, and those about workflows.
+/// The rules about skills, about workflows, and of the scanner.
 pub(crate) fn all_rules() -> impl Iterator<Item = &'static Rule> {
-    rules::ALL.iter().chain(workflow::RULES).copied()
+    let scan = prowess_scan::RULES.iter().map(|rule| &rule.rule);
+    rules::ALL.iter().chain(workflow::RULES).copied().chain(scan)
 }
 
 fn wire(rule: &Rule) -> Value {
@@ -96,6 +97,13 @@ pub(crate) fn text(rule: &Rule) -> String {
 }
 
 fn severities(rule: &Rule) -> String {
+    if let Some(rule) = prowess_scan::rule_by_name(rule.name) {
+        let (severity, category) = (rule.severity, rule.category.as_str());
+        return format!(
+            "A rule of `prowess scan`. Severity: {severity}. Category: {category}. Since {}.",
+            rule.rule.since
+        );
+    }
     let severity = rule.severity.as_str();
     let strict = rule.strict.as_str();
     if severity == strict {

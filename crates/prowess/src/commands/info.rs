@@ -8,6 +8,7 @@ use clap::Args;
 use prowess_library::capabilities_json;
 use prowess_library::packages::{Inventory, PackageManager, SkillState};
 use prowess_library::{FetchedSkill, Found, SkillChoice};
+use prowess_package::digest::clawhub_fingerprint;
 use prowess_package::limits::PackageLimits;
 use prowess_package::name::SkillName;
 use prowess_package::tree::{Tree, TreeFile};
@@ -74,6 +75,8 @@ struct Made {
     files: Result<(usize, usize), String>,
     /// What it can make an agent do, where its files can be read.
     capabilities: Option<Vec<Capability>>,
+    /// What ClawHub compares, where its files can be read.
+    fingerprint: Option<String>,
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
@@ -185,10 +188,15 @@ impl ReadCopy<'_> {
         grants.collect::<BTreeSet<String>>().into_iter().collect()
     }
 
-    fn bytes(&self) -> Option<(usize, usize)> {
+    fn tree(&self) -> Option<Tree> {
         let read = Tree::read_foreign(&self.skill.directory, &PackageLimits::PACKAGE).ok()?;
+        Some(read.tree)
+    }
+
+    fn bytes(&self) -> Option<(usize, usize)> {
+        let tree = self.tree()?;
         let add = |(count, bytes), file: &TreeFile| (count + 1, bytes + file.bytes.len());
-        Some(read.tree.files().map(|(_, file)| file).fold((0, 0), add))
+        Some(tree.files().map(|(_, file)| file).fold((0, 0), add))
     }
 
     fn page(&self, width: Option<usize>) -> String {
@@ -250,6 +258,7 @@ impl ReadCopy<'_> {
             "requires": needs.collect::<Vec<&str>>(),
             "files": bytes.map(|(count, _)| count),
             "bytes": bytes.map(|(_, bytes)| bytes),
+            "clawhub_fingerprint": self.tree().as_ref().and_then(fingerprint),
         })
     }
 }
@@ -275,7 +284,17 @@ fn made(found: &FoundSkill, entry: Option<&LockEntry>) -> Made {
         Err(error) => Err(error.to_string()),
     };
     let capabilities = tree.as_ref().ok().map(|read| capabilities_of(&read.tree));
-    Made { permissions, files, capabilities }
+    let fingerprint = tree.as_ref().ok().and_then(|read| fingerprint(&read.tree));
+    Made { permissions, files, capabilities, fingerprint }
+}
+
+/// ClawHub's fingerprint of a skill (OC-13). It leaves out what ignore files name, which are not read here.
+fn fingerprint(tree: &Tree) -> Option<String> {
+    let ignores = [".gitignore", ".clawhubignore"];
+    let has_ignores = tree
+        .files()
+        .any(|(path, _)| ignores.contains(&path.parts().next_back().unwrap_or_default()));
+    (!has_ignores).then(|| clawhub_fingerprint(&tree.hashes()).to_string())
 }
 
 fn drifts(packages: &PackageManager, scope: Scope, name: &SkillName) -> Result<Vec<Drift>, Error> {
@@ -430,6 +449,7 @@ impl CopyHere<'_> {
             }),
             "files": self.made.files.as_ref().ok().map(|(count, _)| count),
             "bytes": self.made.files.as_ref().ok().map(|(_, bytes)| bytes),
+            "clawhub_fingerprint": self.made.fingerprint,
             "agents": self.inventory.agents(found, Some(present)),
             "drift": drift,
         })

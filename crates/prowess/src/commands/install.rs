@@ -39,8 +39,10 @@ use crate::terminal::selection::select;
 ///
 /// SKILL is a folder or archive (`./greet`, `greet.tar.gz`), a repository
 /// (`owner/repository`, any git URL, `#revision:folder` behind it), a domain that
-/// publishes skills (`example.com`), or a name in a registry (`name`, `ns/name`,
-/// `name@^1.2`). Without SKILL, everything in the lock file is installed.
+/// publishes skills (`example.com`), an MCP server that publishes skills
+/// (`mcp:SERVER`, as `prowess mcp servers` lists it), or a name in a registry
+/// (`name`, `ns/name`, `name@^1.2`). Without SKILL, everything in the lock file is
+/// installed.
 ///
 /// With `--agent` the skills are also placed in the folders of agents: as a link to
 /// the installed skill, or as a copy if an agent doesn't follow links. Files of
@@ -129,6 +131,7 @@ fn install(
         require_lock_file(&packages.lock_path(scope))?;
     }
     let sources = SourceSession::open(packages, printer, arguments.fetching.offline)?;
+    sources.consent_to_servers(arguments.permissions.yes());
     let goal = match &arguments.import {
         _ if is_restore => ChangeGoal::Restore,
         Some(file) => ChangeGoal::Import(import(file.as_deref(), packages, printer)?),
@@ -201,7 +204,8 @@ fn choose_skills(
         return false;
     };
     let ChangeGoal::Install(requirements) = &mut request.goal else { return false };
-    let title = format!("`{}` holds {} skills:", inline(&offered.reference), offered.names.len());
+    let title =
+        format!("`{}` contains {} skills:", inline(&offered.reference), offered.names.len());
     let chosen = select(&title, &offered.names, "Which of them?", printer).unwrap_or_default();
     let chosen: BTreeSet<String> =
         chosen.into_iter().map(|number| offered.names[number].clone()).collect();

@@ -1,7 +1,7 @@
 //! `prowess key`: manages the keys that you sign with.
 
 use clap::{Args, Subcommand, ValueEnum};
-use prowess_trust::{Cost, KeyFileError, KeyFolder, KeyName, SecretKey};
+use prowess_trust::{KeyDerivationCost, KeyFileError, KeyFolder, KeyName, SecretKey};
 use serde_json::{Value, json};
 
 use super::Outcome;
@@ -125,7 +125,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
             };
             let key = key.map_err(|error| Error::failed(error.to_string()))?;
             let secret = if *passphrase { Some(passphrase::choose(printer)?) } else { None };
-            let lock = secret.as_ref().map(|secret| (secret.as_str(), Cost::USUAL));
+            let lock = secret.as_ref().map(|secret| (secret.as_str(), KeyDerivationCost::USUAL));
             let path = folder.keep(name, &key, lock).map_err(|error| failed(&error))?;
             printer.say(&format!("created the key {}", key.public().id()));
             printer.note(&format!("it is in `{}`; keep a backup in a safe place", path.display()));

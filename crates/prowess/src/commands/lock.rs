@@ -2,7 +2,9 @@
 
 use clap::{Args, ValueEnum};
 use prowess_library::packages::{ResolvedLock, SidePreference, unchosen_side};
-use prowess_store::conflict::{CONFLICT_FILE, ConflictedSkill, LockConflict, Side, SkillConflict};
+use prowess_store::conflict::{
+    CONFLICT_FILE, ConflictedSkill, LockConflict, MergeSide, SkillConflict,
+};
 use prowess_store::lock::LockEntry;
 use serde_json::json;
 
@@ -70,8 +72,8 @@ enum Prefer {
 impl Prefer {
     fn preference(self) -> SidePreference {
         match self {
-            Self::Ours => SidePreference::Side(Side::Ours),
-            Self::Theirs => SidePreference::Side(Side::Theirs),
+            Self::Ours => SidePreference::Side(MergeSide::Ours),
+            Self::Theirs => SidePreference::Side(MergeSide::Theirs),
             Self::Newer => SidePreference::Newer,
         }
     }
@@ -146,7 +148,7 @@ fn ask(
     conflict: &LockConflict,
     skill: &ConflictedSkill,
     printer: &mut Printer,
-) -> Result<Side, Error> {
+) -> Result<MergeSide, Error> {
     let SkillConflict::Differs { ours: Some(ours), theirs: Some(theirs) } = &skill.state else {
         return Err(unchosen_side(&skill.name).into());
     };
@@ -159,17 +161,17 @@ fn ask(
     printer.say(&format!("  theirs: {}", line(&conflict.their_label, theirs)));
     let question = format!("Which `{}`? [o]urs / [t]heirs / [N]o: ", skill.name);
     match choose(&question, &[("o", "ours"), ("t", "theirs")], printer) {
-        Answer::Chosen(0) => Ok(Side::Ours),
-        Answer::Chosen(_) => Ok(Side::Theirs),
+        Answer::Chosen(0) => Ok(MergeSide::Ours),
+        Answer::Chosen(_) => Ok(MergeSide::Theirs),
         Answer::Other => Err(Error::refused("nothing was written, because you chose no side")),
         Answer::NobodyToAsk => Err(unchosen_side(&skill.name).into()),
     }
 }
 
 fn say(resolved: &ResolvedLock, printer: &mut Printer) {
-    let label = |side: Side| match side {
-        Side::Ours => inline(&resolved.conflict.our_label).into_owned(),
-        Side::Theirs => inline(&resolved.conflict.their_label).into_owned(),
+    let label = |side: MergeSide| match side {
+        MergeSide::Ours => inline(&resolved.conflict.our_label).into_owned(),
+        MergeSide::Theirs => inline(&resolved.conflict.their_label).into_owned(),
     };
     for skill in &resolved.conflict.skills {
         let name = &skill.name;
@@ -179,10 +181,10 @@ fn say(resolved: &ResolvedLock, printer: &mut Printer) {
                 printer.say(&format!("{name}: only in `{}`, kept", label(*side)));
             }
             SkillConflict::Differs { ours, theirs } => {
-                let side = resolved.chosen.get(name).copied().unwrap_or(Side::Ours);
+                let side = resolved.chosen.get(name).copied().unwrap_or(MergeSide::Ours);
                 let entry = match side {
-                    Side::Ours => ours,
-                    Side::Theirs => theirs,
+                    MergeSide::Ours => ours,
+                    MergeSide::Theirs => theirs,
                 };
                 let version = entry.as_ref().map(|entry| with_version(name, &entry.version));
                 let version = version.unwrap_or_else(|| name.to_string());

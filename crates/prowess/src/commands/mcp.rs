@@ -3,6 +3,7 @@
 mod change;
 mod install;
 mod serve;
+mod servers;
 mod uninstall;
 
 use clap::{Args, Subcommand};
@@ -31,7 +32,8 @@ use crate::terminal::printer::Printer;
 /// Skills with errors are left out and reported on standard error.
 ///
 /// `install` and `uninstall` write the entry of this server into the settings of
-/// agents, and remove it again.
+/// agents, and remove it again. `servers` lists the servers that are configured for
+/// agents, whose tools and skills can be used from here.
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -41,7 +43,8 @@ Examples:
   prowess mcp examples/word-count examples/git-insights
   PROWESS_MCP_TOKEN=choose-a-long-secret prowess mcp examples --http 127.0.0.1:8765
   prowess mcp install --agent claude-code,codex
-  prowess mcp uninstall --agent codex"
+  prowess mcp uninstall --agent codex
+  prowess mcp servers"
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -54,6 +57,7 @@ pub(crate) struct Arguments {
 enum Action {
     Install(install::Arguments),
     Uninstall(uninstall::Arguments),
+    Servers(servers::Arguments),
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
@@ -61,5 +65,6 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         None => serve::run(&arguments.serve, printer),
         Some(Action::Install(arguments)) => install::run(arguments, printer),
         Some(Action::Uninstall(arguments)) => uninstall::run(arguments, printer),
+        Some(Action::Servers(arguments)) => servers::run(arguments, printer),
     }
 }

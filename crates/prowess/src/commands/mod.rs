@@ -24,9 +24,11 @@ pub(crate) mod outdated;
 pub(crate) mod pack;
 pub(crate) mod policy;
 pub(crate) mod prompt;
+pub(crate) mod quiz;
 pub(crate) mod remove;
 pub(crate) mod render;
 pub(crate) mod run;
+pub(crate) mod scan;
 pub(crate) mod schema;
 pub(crate) mod search;
 pub(crate) mod show;
@@ -64,6 +66,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
     let started = log::start(cli.output.log.as_ref());
     let result = started.and_then(|()| match cli.verb {
         Verb::Check(arguments) => check::run(&arguments, &mut printer),
+        Verb::Scan(arguments) => scan::run(&arguments, &mut printer),
         Verb::Show(arguments) => show::run(&arguments, &mut printer),
         Verb::Convert(arguments) => convert::run(&arguments, &mut printer),
         Verb::Migrate(arguments) => migrate::run(&arguments, &mut printer),
@@ -73,6 +76,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Verb::Exec(arguments) => exec::run(&arguments, &mut printer),
         Verb::Workflow(arguments) => workflow::run(&arguments, &mut printer),
         Verb::Prompt(arguments) => prompt::run(&arguments, &mut printer),
+        Verb::Quiz(arguments) => quiz::run(&arguments, &mut printer),
         Verb::Models(arguments) => models::run(&arguments, &mut printer),
         Verb::Policy(arguments) => policy::run(&arguments, &mut printer),
         Verb::Approvals(arguments) => approvals::run(&arguments, &mut printer),

@@ -15,6 +15,7 @@ use serde_json::json;
 
 use super::Outcome;
 use crate::error::Error;
+use crate::packages::author_scan;
 use crate::packages::names::author_skill;
 use crate::packages::options::Format;
 use crate::packages::{manager, now};
@@ -91,6 +92,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         let name = python_requirements::FILE;
         printer.note(&format!("added `{name}` with the packages that the skill declares"));
     }
+    author_scan::warn(&read.tree, printer);
     refuse_broken_signatures(&read.tree, &metadata).map_err(|why| {
         failed(&why).hint("sign it again with `prowess sign`, or remove the signature")
     })?;

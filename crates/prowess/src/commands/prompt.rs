@@ -7,6 +7,7 @@ use prowess_engine::manifest::{
     Catalogue, CutPart, DisclosureLevel, Manifest, ManifestContent, ManifestCut, ManifestFormat,
     ManifestOptions, MenuCommand, read_resource,
 };
+use prowess_engine::quiz::Quizzes;
 use prowess_library::{LeftOutSkill, SkillSelection};
 use prowess_policy::Mode;
 use prowess_store::places::Scope;
@@ -160,7 +161,8 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     }
     let found = selection.skills.len();
     let native = arguments.native.clone();
-    let catalogue = Catalogue::new(selection.skills, arguments.mode, native);
+    let quizzes = Quizzes::of_user(&*session::world()?);
+    let catalogue = Catalogue::new(selection.skills, arguments.mode, native).with_gates(&quizzes);
     if arguments.menu {
         print_menu(&catalogue, format, printer);
         return Ok(Outcome::Fine);
@@ -316,7 +318,7 @@ fn print_file(
         return Err(Error::usage(format!("`--file` needs one skill, and these are {count}"))
             .hint("name one, as in `prowess prompt SKILL --file references/details.md`"));
     };
-    let bytes = read_resource(skill, file)?;
+    let bytes = read_resource(skill, file, &Quizzes::of_user(&*session::world()?))?;
     match std::str::from_utf8(&bytes) {
         Ok(text) => printer.data(text),
         Err(_) if printer.is_terminal(Channel::Out) => {

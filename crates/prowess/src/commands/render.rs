@@ -5,17 +5,25 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use prowess_core::Remedy;
+use prowess_engine::quiz::Quizzes;
+use prowess_engine::{
+    ApprovalStore as _, CancellationToken, Consent, FileApprovals, UserGrants, plugin_root,
+};
 use prowess_format::command::{self, RenderError};
-use prowess_format::render::{self, InputError, RenderContext};
+use prowess_format::render::{self, InputError, RenderContext, RenderedPrompt};
 use prowess_format::skill::{Skill, Tool, ToolKind};
-use prowess_format::{ReadOptions, check_bytes};
+use prowess_format::subagent::{self, AgentTools, Subagent, WRITING_TOOLS};
+use prowess_format::{ReadOptions, check_bytes, declared_quizzes};
+use prowess_policy::Mode;
 use serde_json::json;
 
 use super::Outcome;
 use crate::cli::DialectOption;
 use crate::error::Error;
 use crate::render::problem_text::hints;
+use crate::run::injected_run::InjectedCommands;
 use crate::run::inputs::{self, InputOptions};
+use crate::run::tool_run;
 use crate::session;
 use crate::skill::check_report;
 use crate::skill::prose_warning;
@@ -27,16 +35,24 @@ use crate::terminal::printer::Printer;
 ///
 /// Substitutes values in a skill and prints the result, without running anything.
 /// For prompts and instructions that is the text for the model: `{{name}}` is
-/// replaced with an input, and `$ARGUMENTS` and `$0` with the `--arguments`. A
-/// command whose output belongs in the text is marked and not run. For a command
-/// tool (`PATH/TOOL`) it is the program with its arguments, quoted for a shell.
+/// replaced with an input, and `$ARGUMENTS` and `$0` with the `--arguments`. For a
+/// command tool (`PATH/TOOL`) it is the program with its arguments, quoted for a
+/// shell.
+///
+/// A command whose output belongs in the text is marked and not run, unless
+/// `--run-commands` is given. Then all commands of the text are shown in one
+/// question, and run one after the other in the sandbox of the skill. A command
+/// that fails or is not approved ends it, and nothing is printed.
+///
+/// A skill with a quiz gate is refused until its quiz is passed.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
   prowess render examples/release-notes --input commits=@examples/README.md
   prowess render examples/git-insights/recent_changes --input count=5
   prowess render examples/git-insights/hot_files --inputs '{\"count\": 5}'
-  prowess render examples/commit-messages --arguments \"fix the typo\"")]
+  prowess render examples/commit-messages --arguments \"fix the typo\"
+  prowess render examples/commit-messages --run-commands --yes")]
 pub(crate) struct Arguments {
     /// A skill's folder or file, or the name of an installed skill, with `/TOOL` for
     /// one of its tools; or anything that `prowess install` takes
@@ -54,6 +70,15 @@ pub(crate) struct Arguments {
     /// The session id, for skills that refer to it
     #[arg(long, value_name = "ID")]
     session: Option<String>,
+    /// The effort level, for skills that refer to it and set none themselves
+    #[arg(long, value_name = "LEVEL")]
+    effort: Option<String>,
+    /// Run the commands in the text, after asking, and insert their outputs
+    #[arg(long)]
+    run_commands: bool,
+    /// Approve the commands in advance, for this time only
+    #[arg(short, long, requires = "run_commands")]
+    yes: bool,
     /// The output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -83,6 +108,14 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         return Ok(Outcome::Findings);
     }
     let skill = &checked.skill;
+    // Whatever dialect it is read as.
+    let quizzes = declared_quizzes(&checked.document);
+    let is_from_file = loaded.path != Path::new("-");
+    if is_from_file && !Quizzes::of_user(&*session::world()?).is_open_at(loaded.place(), &quizzes) {
+        let place = loaded.place();
+        let place = place.canonicalize().unwrap_or_else(|_| place.to_owned());
+        return Err(Quizzes::not_passed(skill.name_or(&loaded.shown), &place).into());
+    }
     match tool_ref::choose(skill, tool_name.as_deref(), &loaded, "render")? {
         Some(tool) => render_command(only_command(tool)?, arguments, printer),
         None => render_prompt(skill, &loaded, arguments, printer),
@@ -95,6 +128,7 @@ fn only_command(tool: &Tool) -> Result<&Tool, Error> {
         ToolKind::Python => "a Python function",
         ToolKind::Handler => "a handler",
         ToolKind::Script | ToolKind::CommandLine => "a script",
+        ToolKind::McpTool => "a tool of an MCP server",
     };
     Err(Error::failed(format!("`{}` is {what}, which has no command line", tool.name.value))
         .hint("`prowess show` lists its parameters"))
@@ -138,12 +172,17 @@ fn render_prompt(
     inputs::refuse_unknown(&values, &skill.inputs)?;
     let directory = loaded.directory.as_ref().map(|directory| absolute(directory));
     let project = absolute(Path::new("."));
+    let plugin = loaded.directory.as_deref().map(Path::canonicalize);
+    let plugin = plugin.and_then(Result::ok).and_then(|folder| plugin_root(&folder));
+    let plugin = plugin.map(|root| root.to_string_lossy().into_owned());
     let context = RenderContext {
-        inputs: &values,
         arguments: arguments.arguments.as_deref(),
         session_id: arguments.session.as_deref(),
         skill_dir: directory.as_deref(),
         project_dir: Some(&project),
+        effort: arguments.effort.as_deref(),
+        plugin_root: plugin.as_deref(),
+        ..RenderContext::of_inputs(&values)
     };
     let rendered = render::prompt(skill, &context).map_err(|errors| {
         let wanted: Vec<&str> = errors.iter().filter_map(InputError::input).collect();
@@ -154,16 +193,17 @@ fn render_prompt(
     for warning in &rendered.warnings {
         printer.warning(warning);
     }
-    for command in &rendered.commands {
-        printer.note(&format!("not run, its output belongs in the text: {}", command.command));
-    }
-    if let Some(agent) = &rendered.fork {
-        printer.note(&format!("the text goes to a subagent of type `{agent}`"));
+    let (text, has_run) = with_commands(&rendered, loaded, arguments, printer)?;
+    let subagent = subagent::of(skill);
+    if let Some(subagent) = &subagent {
+        let Subagent { agent, background, .. } = subagent;
+        let place = if *background { ", in the background" } else { "" };
+        printer.note(&format!("the text goes to a subagent of type `{agent}`{place}"));
     }
     match arguments.format {
         Format::Text => {
-            printer.data(&rendered.text);
-            if !rendered.text.ends_with('\n') {
+            printer.data(&text);
+            if !text.ends_with('\n') {
                 printer.data("\n");
             }
         }
@@ -171,14 +211,81 @@ fn render_prompt(
             let commands: Vec<_> =
                 rendered.commands.iter().map(|command| command.command.as_str()).collect();
             printer.json(&json!({
-                "text": rendered.text,
+                "text": text,
                 "warnings": rendered.warnings,
                 "commands": commands,
+                "commands_run": has_run,
                 "fork": rendered.fork,
+                "subagent": subagent.as_ref().map(subagent_json),
             }));
         }
     }
     Ok(Outcome::Fine)
+}
+
+/// The text with what takes the place of its commands, and whether they have run.
+fn with_commands(
+    rendered: &RenderedPrompt,
+    loaded: &Loaded,
+    arguments: &Arguments,
+    printer: &mut Printer,
+) -> Result<(String, bool), Error> {
+    if rendered.commands.is_empty() {
+        return Ok((rendered.text.clone(), false));
+    }
+    if session::library()?.disables_injected_commands()? {
+        printer.note("commands in the text are disabled in `config.toml`");
+        return Ok((rendered.with_disabled_commands(), false));
+    }
+    if !arguments.run_commands {
+        for command in &rendered.commands {
+            printer.note(&format!("not run, its output belongs in the text: {}", command.command));
+        }
+        return Ok((rendered.text.clone(), false));
+    }
+    let dialect = arguments.dialect.dialect;
+    let skill = tool_run::load_without_errors(loaded, dialect, "rendered", printer)?;
+    let world = session::world()?;
+    let approvals = FileApprovals::of(&world.state).load();
+    let approvals =
+        approvals.map_err(|error| Error::failed(error.to_string()).hint(error.hint()))?;
+    let cancel = CancellationToken::default();
+    tool_run::listen_for_signals(&cancel);
+    let commands = InjectedCommands {
+        skill: &skill,
+        rendered,
+        mode: Mode::Global,
+        consent: if arguments.yes { Consent::InAdvance } else { Consent::None },
+        user: UserGrants::none().with_earlier(&approvals),
+        world: &world,
+    };
+    let outputs = commands.outputs(&cancel, printer)?;
+    Ok((rendered.with_outputs(&outputs), true))
+}
+
+/// The subagent of `context: fork`, for programs.
+fn subagent_json(subagent: &Subagent) -> serde_json::Value {
+    let known = subagent.known.map(|known| {
+        let (all, except, only): (bool, &[&str], &[&str]) = match known.tools {
+            AgentTools::All => (true, &[], &[]),
+            AgentTools::ReadOnly => (true, WRITING_TOOLS, &[]),
+            AgentTools::Only(tools) => (false, &[], tools),
+        };
+        json!({
+            "purpose": known.purpose,
+            "tools": if all { json!("all") } else { json!(only) },
+            "without_tools": except,
+            "reads_project_instructions": known.reads_project,
+            "model": known.model,
+            "source": known.source,
+        })
+    });
+    json!({
+        "agent": subagent.agent,
+        "background": subagent.background,
+        "model": subagent.model,
+        "type": known,
+    })
 }
 
 /// Joins all problems in one error. Unknown names come first, because a misspelt one explains what is missing.

@@ -1,10 +1,11 @@
 //! `prowess run`: runs a tool or a script of a skill in a sandbox, after asking for approval, or a prompt skill on a model.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
 use prowess_core::Envelope;
-use prowess_engine::{ARGUMENTS, Call, CancellationToken, LoadedSkill, listed, scripts};
+use prowess_engine::{ARGUMENTS, Call, CancellationToken, Consent, LoadedSkill, listed, scripts};
 use prowess_format::skill::Tool;
 
 use super::Outcome;
@@ -40,9 +41,14 @@ use crate::terminal::printer::Printer;
 /// extension. A script may start base utilities such as `sort`, `grep` and `tar`;
 /// other programs have to be declared by the skill.
 ///
+/// Hooks that the skill declares run before and after its tools, in the sandbox and
+/// after the same approval. One before a tool may refuse the call, and does so if it
+/// does not work (`[hooks] strict = false` in config.toml changes that).
+///
 /// A prompt skill has no tools: its inputs are put into its text, passages of its
 /// knowledge base are retrieved, and a model answers. `prowess models` lists the
-/// models. Nothing in the text is executed.
+/// models. A command in the text whose output belongs there runs first, in the
+/// sandbox and after you were asked, and nothing else in the text is executed.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -58,8 +64,9 @@ Exit codes:
     2  a value is missing or invalid, or the arguments are wrong
     3  the skill or the tool does not exist
   124  the tool or the model timed out
-  125  refused: by you, by the policy, because the skill has errors, or
-       because no sandbox or no model is available
+  125  refused: by you, by the policy, by a hook of the skill, because the skill
+       has errors or a quiz that is not passed, or because no sandbox or model
+       is available
   126  the program can't be executed
   127  the program was not found
   129, 130, 143, 141
@@ -104,13 +111,14 @@ fn start(arguments: &Arguments, printer: &mut Printer) -> Result<Envelope, NotRu
     let (loaded, tool_name) = tool_ref::load_with_script(&arguments.path, printer)?;
     let skill = tool_run::load_without_errors(&loaded, arguments.dialect.dialect, "run", printer)?;
     drop(resolving);
+    call_run::require_passed(&skill, &*session::world()?)?;
     if tool_name.is_none() && prompt_run::is_prompt(&skill.skill) {
         if !arguments.arguments.is_empty() {
             return Err(Error::usage("arguments after `--` are for scripts")
                 .hint("give the inputs of a prompt with `--input NAME=VALUE`")
                 .into());
         }
-        return Ok(start_prompt(arguments, &skill, printer)?);
+        return start_prompt(arguments, &skill, printer);
     }
     for (option, is_given) in
         [("--model", arguments.model.is_some()), ("--output", arguments.output.is_some())]
@@ -132,21 +140,26 @@ fn start(arguments: &Arguments, printer: &mut Printer) -> Result<Envelope, NotRu
 
 fn start_prompt(
     arguments: &Arguments,
-    skill: &LoadedSkill,
+    skill: &Arc<LoadedSkill>,
     printer: &mut Printer,
-) -> Result<Envelope, Error> {
+) -> Result<Envelope, NotRun> {
     if !arguments.options.standing.allow.is_empty() {
         let message = format!("`--allow` is for tools, and `{}` is a prompt", skill.name);
-        return Err(Error::usage(message).hint("run without `--allow`"));
+        return Err(Error::usage(message).hint("run without `--allow`").into());
     }
     let values = inputs::values(&arguments.inputs, &skill.skill.inputs)?;
     inputs::refuse_unknown(&values, &skill.skill.inputs)?;
     let cancel = CancellationToken::default();
     tool_run::listen_for_signals(&cancel);
     let world = arguments.options.standing.world(session::world()?)?;
+    let consent = if arguments.options.yes { Consent::InAdvance } else { Consent::None };
+    let hooks = prompt_run::hooks(skill, arguments.options.mode, consent, &world, printer)?;
     let request = PromptRequest {
         skill,
+        hooks: hooks.as_ref(),
         world: &world,
+        mode: arguments.options.mode,
+        consent: if arguments.options.yes { Consent::InAdvance } else { Consent::None },
         values: &values,
         model: arguments.model.as_deref(),
         output: arguments.output.as_deref(),

@@ -2,22 +2,28 @@
 
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
-use std::path::PathBuf;
+use std::io::{self, IsTerminal as _};
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use prowess_engine::quiz::Quizzes;
 use prowess_engine::{DirectoryFiles, Script, scripts};
+use prowess_format::command;
 use prowess_format::diagnostic::{Diagnostic, Severity};
 use prowess_format::document::Form;
 use prowess_format::manifest::{self, AgentManifest};
 use prowess_format::rules::{SkillFiles, SkillLocation};
-use prowess_format::skill::{OptionalText, Parameter, Skill, SkillDependency, Tool};
+use prowess_format::skill::{
+    HookHandler, OptionalText, Parameter, Quiz, Skill, SkillDependency, Tool,
+};
 use prowess_format::span::Spanned;
-use prowess_format::{ReadOptions, check_bytes};
+use prowess_format::{ReadOptions, check_bytes, declared_quizzes};
 use serde_json::{Value, json};
 
 use super::Outcome;
 use crate::cli::DialectOption;
 use crate::error::Error;
+use crate::render::problem_text::quoted;
 use crate::render::wire::{self, Origin};
 use crate::session;
 use crate::skill::check_report;
@@ -33,6 +39,10 @@ use crate::terminal::wrap::wrap;
 /// interpreters, other files, and fields that no dialect knows. The text format includes the defaults of what is not
 /// declared, and the body with `--verbose`. The JSON format has stable keys: what
 /// is not declared is null or an empty list.
+///
+/// The answers of quiz gates, with their explanations and branches, are not shown,
+/// and until the quiz is passed neither are the body and the files. `--quiz-answers`
+/// shows all of it to authors, on a terminal only.
 ///
 /// A skill that is not on this machine is fetched to be read, and nothing is
 /// installed: `prowess show https://example.com/tools.git#v2:skills/greet`.
@@ -50,6 +60,9 @@ pub(crate) struct Arguments {
     reference: ReferenceOptions,
     #[command(flatten)]
     dialect: DialectOption,
+    /// Show the answers of quiz gates and what they withhold, on a terminal only
+    #[arg(long)]
+    quiz_answers: bool,
     /// The output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -111,9 +124,11 @@ fn show(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> 
         let findings = check_report::print_problems(&loaded, arguments.dialect.dialect, printer);
         return Ok(nothing_to_show(&loaded, &findings, arguments.format, printer));
     }
-    let resources = loaded.directory.as_deref().map(skill_ref::resources).unwrap_or_default();
-    let scripts = loaded.directory.as_deref().map(|folder| scripts(&checked.skill, folder));
-    let scripts = scripts.unwrap_or_default();
+    let gate = Gate::of(&loaded, &declared_quizzes(&checked.document), arguments, printer)?;
+    let folder = loaded.directory.as_deref().filter(|_| gate.is_open);
+    let resources = folder.map(skill_ref::resources).unwrap_or_default();
+    let scripts = folder.map(|folder| scripts(&checked.skill, folder)).unwrap_or_default();
+    let skill = gate.shown(&checked.skill);
     let origin = Origin {
         path: &loaded.shown,
         file_name: &loaded.file_name,
@@ -124,14 +139,113 @@ fn show(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> 
     };
     prose_warning::warn_of_prose(&checked.skill, &loaded, printer);
     match arguments.format {
-        Format::Json => printer.json(&wire::skill(&checked.skill, &origin)),
+        Format::Json => {
+            let mut value = wire::skill(&skill, &origin);
+            gate.withhold(&mut value);
+            printer.json(&value);
+        }
         Format::Text => {
             let page = Page::new(printer.width(Channel::Out));
-            printer.report(&describe(&checked.skill, &origin, printer.is_verbose(), page));
+            let in_full = gate.is_open.then(|| printer.is_verbose());
+            let mut text = describe(&skill, &origin, in_full, page);
+            if arguments.quiz_answers {
+                text.push_str(&answers(&skill.quiz, printer.width(Channel::Out)));
+            }
+            printer.report(&text);
         }
+    }
+    if !gate.is_open {
+        printer.note("its body and files are withheld until its quiz is passed");
+        let path = quoted(&skill_ref::shown(&arguments.path));
+        printer.hint(&format!("take it with `prowess quiz {path}`"));
     }
     mention_findings(&checked.diagnostics, &loaded, printer);
     Ok(Outcome::Fine)
+}
+
+/// What a quiz gate lets this verb show.
+struct Gate {
+    /// Whether there is none, it is passed, or the author wants to see everything.
+    is_open: bool,
+    /// Whether the answers are shown.
+    shows_answers: bool,
+    /// The quizzes, whatever dialect the skill is read as.
+    quizzes: Vec<Quiz>,
+}
+
+impl Gate {
+    fn of(
+        loaded: &Loaded,
+        quizzes: &[Quiz],
+        arguments: &Arguments,
+        printer: &Printer,
+    ) -> Result<Self, Error> {
+        let has_gate = quizzes.iter().any(|quiz| quiz.gate);
+        if arguments.quiz_answers
+            && !(printer.is_terminal(Channel::Out) && io::stdin().is_terminal())
+        {
+            return Err(Error::refused("`--quiz-answers` shows answers on a terminal only")
+                .hint("the author of a skill finds them in its SKILL.md"));
+        }
+        // Who pipes a skill in has it already.
+        let is_piped = loaded.path == Path::new("-");
+        let is_open = !has_gate
+            || is_piped
+            || arguments.quiz_answers
+            || Quizzes::of_user(&*session::world()?).is_open_at(loaded.place(), quizzes);
+        let shows_answers = !has_gate || arguments.quiz_answers;
+        Ok(Self { is_open, shows_answers, quizzes: quizzes.to_vec() })
+    }
+
+    /// The skill as far as it is shown: as a dialect without quizzes it has one among its unknown fields.
+    fn shown<'s>(&self, skill: &'s Skill) -> Cow<'s, Skill> {
+        if self.is_open && self.shows_answers {
+            return Cow::Borrowed(skill);
+        }
+        let mut shown = skill.clone();
+        shown.quiz.clone_from(&self.quizzes);
+        shown.extra.retain(|(key, _)| key != "quiz");
+        if !self.is_open {
+            shown.body.clear();
+        }
+        Cow::Owned(shown)
+    }
+
+    /// Removes what is not shown from the JSON.
+    fn withhold(&self, value: &mut Value) {
+        if !self.is_open {
+            value["body"] = Value::Null;
+        }
+        if self.shows_answers {
+            return;
+        }
+        let quizzes = value["quiz"].as_array_mut().into_iter().flatten();
+        let questions = quizzes.filter_map(|quiz| quiz["questions"].as_array_mut()).flatten();
+        for question in questions.filter_map(Value::as_object_mut) {
+            for key in ["explanation", "on_correct", "on_incorrect"] {
+                question.remove(key);
+            }
+            let options = question.get_mut("options").and_then(Value::as_array_mut);
+            for option in options.into_iter().flatten().filter_map(Value::as_object_mut) {
+                option.remove("correct");
+            }
+        }
+    }
+}
+
+/// The questions with their answers.
+fn answers(quizzes: &[Quiz], width: Option<usize>) -> String {
+    let mut page = Page::new(width);
+    for question in quizzes.iter().flat_map(|quiz| &quiz.questions) {
+        page.heading(&question.question.value);
+        for option in &question.options {
+            page.item(&format!("{} {}", if option.correct { "+" } else { "-" }, option.label));
+        }
+        if let Some(explanation) = &question.explanation {
+            page.item(explanation);
+        }
+    }
+    page.text
 }
 
 /// Shows an agent manifest (GAIA §9).
@@ -170,8 +284,8 @@ fn mention_findings(diagnostics: &[Diagnostic], loaded: &Loaded, printer: &mut P
     }
 }
 
-/// The text format.
-fn describe(skill: &Skill, origin: &Origin<'_>, in_full: bool, mut page: Page) -> String {
+/// The text format; without a body where that is withheld.
+fn describe(skill: &Skill, origin: &Origin<'_>, in_full: Option<bool>, mut page: Page) -> String {
     let name = skill.name_text().or(origin.directory_name).unwrap_or("unnamed");
     page.title(name, skill.version_or_default(), skill.version.is_none());
     page.field("path", origin.path);
@@ -210,7 +324,14 @@ fn describe(skill: &Skill, origin: &Origin<'_>, in_full: bool, mut page: Page) -
             hook.handlers.iter().map(|handler| {
                 let matcher = hook.matcher.as_deref().unwrap_or("*");
                 let action = handler.action.as_ref().map_or("", |action| action.as_str());
-                format!("{} {matcher}: {} {action}", hook.event.value, handler.kind.value)
+                let name =
+                    handler.server.as_ref().map_or(String::new(), |it| format!("{} ", it.value));
+                let notes = hook_notes(handler);
+                let notes = if notes.is_empty() { notes } else { format!(" ({notes})") };
+                format!(
+                    "{} {matcher}: {} {name}{action}{notes}",
+                    hook.event.value, handler.kind.value
+                )
             })
         }),
     );
@@ -225,7 +346,9 @@ fn describe(skill: &Skill, origin: &Origin<'_>, in_full: bool, mut page: Page) -
     page.section("unknown fields", skill.extra.iter().map(entry));
     page.section("scripts", origin.scripts.iter().map(script));
     page.section("files", origin.resources.iter().cloned());
-    page.body(&skill.body, in_full);
+    if let Some(in_full) = in_full {
+        page.body(&skill.body, in_full);
+    }
     page.text
 }
 
@@ -329,6 +452,26 @@ fn describe_invocation(skill: &Skill, page: &mut Page) {
     page.texts("disallowed tools", &skill.disallowed_tools);
 }
 
+/// What a handler of a hook declares beside its action.
+fn hook_notes(handler: &HookHandler) -> String {
+    let condition = handler.condition.as_ref().map(|rule| format!("if {}", rule.value));
+    let without_shell = handler.arguments.as_ref().map(|words| match words.as_slice() {
+        [] => "no shell".to_owned(),
+        words => format!("no shell, with {}", command::join(words)),
+    });
+    let timeout = handler.timeout.map(|seconds| format!("{seconds} s"));
+    let flags =
+        [(handler.once, "once"), (handler.is_async || handler.async_rewake, "in the background")];
+    let flags = flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, word)| word.to_owned());
+    condition
+        .into_iter()
+        .chain(without_shell)
+        .chain(timeout)
+        .chain(flags)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
 fn requirements(skill: &Skill) -> Vec<String> {
     let needs = &skill.requirements;
     let mut lines = Vec::new();
@@ -370,7 +513,7 @@ fn dependency(dependency: &SkillDependency) -> String {
     format!("{} {range}{optional}", dependency.name.value)
 }
 
-fn quiz(quiz: &prowess_format::skill::Quiz) -> String {
+fn quiz(quiz: &Quiz) -> String {
     let gate = if quiz.gate { "gate" } else { "no gate" };
     format!(
         "{}: {} questions, passes at {} %, {gate}",

@@ -8,12 +8,15 @@ use prowess_package::tree::Tree;
 use prowess_policy::Tier;
 use prowess_store::install::{contents_of, signatures_of};
 use prowess_store::review::LowerClaim;
-use prowess_trust::{KeyName, Purpose, Refusal, SecretKey, Verdict, attest, sign_dated, sign_oms};
+use prowess_trust::{
+    InvalidSignature, KeyName, Purpose, SecretKey, Verdict, attest, sign_dated, sign_oms,
+};
 use serde_json::json;
 
 use super::Outcome;
 use super::key::{key_name, open};
 use crate::error::Error;
+use crate::packages::author_scan;
 use crate::packages::names::author_skill;
 use crate::packages::options::Format;
 use crate::packages::{manager, now};
@@ -94,12 +97,13 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         ));
         printer.hint("write `security_tier: community`, or remove the line, and sign again");
     }
+    author_scan::warn(&read.tree, printer);
     let key = open(&packages, &arguments.key, printer)?;
     let contents = contents_of(&described, &read.tree.hashes(), None);
     let purpose = if arguments.audit { Purpose::Audit } else { Purpose::Release };
     if purpose == Purpose::Audit {
         let given = attest(&contents, &signatures_of(&read.tree), &packages.trust_store()?, now());
-        let of_publisher = |refusal: &&Refusal| refusal.path != AUDIT_FILE;
+        let of_publisher = |refusal: &&InvalidSignature| refusal.path != AUDIT_FILE;
         if let Some(refusal) = given.refused.iter().find(of_publisher) {
             return Err(failed(refusal).hint("its publisher must sign it again before you do"));
         }

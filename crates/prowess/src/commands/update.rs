@@ -69,6 +69,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         scoped.tell(report, printer);
         let packages = &scoped.packages;
         let sources = SourceSession::open(packages, printer, arguments.fetching.offline)?;
+        sources.consent_to_servers(arguments.permissions.yes());
         let request = ChangeRequest {
             goal,
             scope: scoped.scope(),

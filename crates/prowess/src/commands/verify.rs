@@ -8,12 +8,13 @@ use prowess_core::{Problem, ProblemKind, Remedy};
 use prowess_library::packages::{
     HeldSkill, PackageManager, Revocations, ScopeChoice, ScopeReason, VerifyReport,
 };
-use prowess_library::{FetchedSkill, Found, SkillChoice};
+use prowess_library::{FetchedSkill, Found, SkillChoice, scan_path};
 use prowess_package::name::SkillName;
+use prowess_scan::{ScanTier, Verdict as ScanVerdict};
 use prowess_store::drift::{Drift, VerifiedSkill};
 use prowess_store::places::Scope;
 use prowess_store::source::Catalogue;
-use prowess_trust::{Standing, Verdict};
+use prowess_trust::{KeyStanding, Verdict};
 use serde_json::{Value, json};
 
 use super::Outcome;
@@ -232,7 +233,29 @@ fn print_installed(findings: &[VerifiedSkill], printer: &mut Printer) {
     printer.report(&lines.concat());
     for finding in findings {
         warn(finding, printer);
+        warn_about_scan(&finding.name, printer);
     }
+}
+
+/// Scans an installed skill with the rules of today. What it was installed with may not have been known then.
+fn warn_about_scan(name: &SkillName, printer: &mut Printer) {
+    let Ok(library) = session::library() else { return };
+    let Some(located) = library.installed_at(Path::new(name.as_str())) else { return };
+    let Ok(scanned) = scan_path(located.file.place(), None) else { return };
+    let verdict = scanned.report.verdict(ScanTier::Community);
+    if verdict == ScanVerdict::Allow {
+        return;
+    }
+    let worst = scanned.report.findings.iter().max_by_key(|finding| finding.severity);
+    let Some(worst) = worst else { return };
+    printer.warning(&format!(
+        "`{name}` would be {} today: it {} ({}, {})",
+        if verdict == ScanVerdict::Block { "blocked" } else { "asked about" },
+        inline(&worst.message),
+        inline(&worst.file),
+        worst.rule.rule.name
+    ));
+    printer.hint(&format!("`prowess scan {name}` shows what was found"));
 }
 
 fn print_held(skills: &[FetchedSkill], printer: &mut Printer) {
@@ -257,7 +280,7 @@ fn print_held(skills: &[FetchedSkill], printer: &mut Printer) {
 fn require_signatures(installed: &VerifyReport, held: &[FetchedSkill]) -> Result<(), Error> {
     let is_trusted = |skill: &&VerifiedSkill| {
         let verdicts = skill.attestation.iter().flat_map(|attestation| &attestation.evidence);
-        verdicts.into_iter().any(|verdict| matches!(verdict.standing, Standing::Trusted(_)))
+        verdicts.into_iter().any(|verdict| matches!(verdict.standing, KeyStanding::Trusted(_)))
     };
     let installed = installed.skills.iter().filter(|skill| !is_trusted(skill));
     let held = held.iter().map(|skill| &skill.held).filter(|skill| !skill.is_trusted());
@@ -328,7 +351,7 @@ fn restore_command(choice: ScopeChoice) -> &'static str {
 /// What is to be known of signatures that count. Those that do not are told with their signers.
 fn warn(finding: &VerifiedSkill, printer: &mut Printer) {
     let Some(attestation) = &finding.attestation else { return };
-    let counts = |verdict: &Verdict| matches!(verdict.standing, Standing::Trusted(_));
+    let counts = |verdict: &Verdict| matches!(verdict.standing, KeyStanding::Trusted(_));
     if attestation.evidence.iter().all(counts) {
         for warning in &attestation.warnings {
             printer.warning(&format!("`{}`: {warning}", finding.name));
@@ -361,10 +384,10 @@ fn vouched(finding: &VerifiedSkill) -> String {
                 format!("{} ({})", inline(identity), verdict.key_id)
             });
             let standing = match &verdict.standing {
-                Standing::Trusted(role) => format!("trusted as {}", role.as_str()),
-                Standing::Unknown => "not trusted here".to_owned(),
-                Standing::NotForThisName => "trusted for other skills only".to_owned(),
-                Standing::OutsideItsTime => "trusted at another time only".to_owned(),
+                KeyStanding::Trusted(role) => format!("trusted as {}", role.as_str()),
+                KeyStanding::Unknown => "not trusted here".to_owned(),
+                KeyStanding::NotForThisName => "trusted for other skills only".to_owned(),
+                KeyStanding::OutsideItsTime => "trusted at another time only".to_owned(),
             };
             format!("signed by {who}, {standing}")
         })

@@ -9,7 +9,8 @@ use prowess_store::agents::{self, Agent};
 use prowess_store::discovery::{ScanCache, program_stamp};
 use prowess_store::places::Places;
 use prowess_store::which::{
-    AgentCopy, AgentView, CopyOutcome, Cost, Loads, Selection, WhichOptions, which,
+    AgentCopy, AgentSelection, AgentView, CatalogueCost, CopyOutcome, LoadedCopies, WhichOptions,
+    which,
 };
 use serde_json::{Value, json};
 
@@ -80,7 +81,11 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         now: SystemTime::now(),
         memory: ScanCache::Kept { stamp: &stamp },
         name: &arguments.name,
-        agents: if named.is_empty() { Selection::Present } else { Selection::Named(&named) },
+        agents: if named.is_empty() {
+            AgentSelection::Present
+        } else {
+            AgentSelection::Named(&named)
+        },
         context_tokens: arguments.context,
     });
     if views.iter().all(|view| view.copies.is_empty()) {
@@ -167,10 +172,10 @@ fn page(packages: &PackageManager, name: &str, view: &AgentView, width: Option<u
     };
     let place = |number: usize| shown(packages.places(), &view.copies[number].directory);
     let loads = match view.loads {
-        Loads::Nothing => "loads none of these".to_owned(),
-        Loads::One(number) => format!("loads {}", place(number)),
-        Loads::Several => "offers several side by side".to_owned(),
-        Loads::Unknown => "loads one of these, and no source says which".to_owned(),
+        LoadedCopies::Nothing => "loads none of these".to_owned(),
+        LoadedCopies::One(number) => format!("loads {}", place(number)),
+        LoadedCopies::Several => "offers several side by side".to_owned(),
+        LoadedCopies::Unknown => "loads one of these, and no source says which".to_owned(),
     };
     line(&format!("{} ({}) {loads}", view.agent.title, view.agent.id), 2);
     for copy in &view.copies {
@@ -215,7 +220,7 @@ fn fate(copy: &AgentCopy, place: &impl Fn(usize) -> String) -> String {
     }
 }
 
-fn cost_of(name: &str, cost: &Cost, view: &AgentView) -> String {
+fn cost_of(name: &str, cost: &CatalogueCost, view: &AgentView) -> String {
     let share = cost.thousandths();
     let mut text = format!(
         "about {} of {} tokens ({}.{} %); the whole catalogue ({}) takes about {}",
@@ -268,10 +273,10 @@ fn wire(view: &AgentView) -> Value {
         })
         .collect();
     let (loads, number) = match view.loads {
-        Loads::Nothing => ("nothing", None),
-        Loads::One(number) => ("one", Some(number)),
-        Loads::Several => ("several", None),
-        Loads::Unknown => ("unknown", None),
+        LoadedCopies::Nothing => ("nothing", None),
+        LoadedCopies::One(number) => ("one", Some(number)),
+        LoadedCopies::Several => ("several", None),
+        LoadedCopies::Unknown => ("unknown", None),
     };
     json!({
         "agent": view.agent.id,

@@ -433,7 +433,8 @@ impl WorkflowRun<'_> {
             // A Python tool that several nodes call is loaded once.
             engine: Engine {
                 workers: PythonWorkers::new(limits.parallel),
-                ..Engine::new(Arc::clone(world))
+                hooks: session::library()?.hook_services()?,
+                ..prowess_library::engine(Arc::clone(world))
             },
             models: Arc::new(configured),
             retriever: Some(Arc::new(prompt_run::bases(world))),

@@ -164,7 +164,7 @@ impl Deciding<'_> {
             self.printer.warning(note);
         }
         for name in &change.unlisted {
-            self.printer.warning(&format!("`{name}` is installed and not in the lock file"));
+            self.printer.warning(&format!("`{name}` is installed but not in the lock file"));
         }
     }
 

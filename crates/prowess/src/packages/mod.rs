@@ -1,9 +1,11 @@
 //! What the verbs about installed skills share: options, sources, names, and carrying out a change.
 
+pub(crate) mod author_scan;
 pub(crate) mod change;
 pub(crate) mod names;
 pub(crate) mod options;
 pub(crate) mod scope;
+pub(crate) mod servers;
 pub(crate) mod sources;
 
 use std::time::{SystemTime, UNIX_EPOCH};

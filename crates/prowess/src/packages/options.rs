@@ -1,11 +1,13 @@
 //! Options that several verbs about installed skills share.
 
 use clap::{Args, ValueEnum};
+use prowess_format::text::closest;
 use prowess_library::packages::{AgentTargets, PackageManager, agent_by_id};
 use prowess_store::agents::Agent;
 use prowess_store::placement::PlacementMode;
 use prowess_store::places::Scope;
 use prowess_store::review::InstallPermissions;
+use prowess_store::suspicion::AllowedRules;
 
 use crate::error::Error;
 
@@ -54,7 +56,7 @@ impl ScopeOption {
 }
 
 /// What the user allows in advance.
-#[derive(Args, Clone, Copy)]
+#[derive(Args, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct PermissionOptions {
     /// Install skills that no trusted publisher has signed
@@ -66,6 +68,10 @@ pub(crate) struct PermissionOptions {
     /// Replace a skill of another owner or from another source
     #[arg(long)]
     replace_owner: bool,
+    /// Install a skill that this rule of `prowess scan` blocks (repeatable); the lock
+    /// file says so
+    #[arg(long, value_name = "RULE", value_parser = scan_rule)]
+    allow_blocked: Vec<&'static str>,
     /// Answer yes to all questions
     #[arg(short, long)]
     yes: bool,
@@ -73,18 +79,35 @@ pub(crate) struct PermissionOptions {
 
 impl PermissionOptions {
     /// Whether all questions are answered with yes.
-    pub(crate) fn yes(self) -> bool {
+    pub(crate) fn yes(&self) -> bool {
         self.yes
     }
 
     /// The permissions as the package manager takes them.
-    pub(crate) fn permissions(self) -> InstallPermissions {
+    pub(crate) fn permissions(&self) -> InstallPermissions {
+        let mut blocked = AllowedRules::NONE;
+        for rule in &self.allow_blocked {
+            blocked.insert(rule);
+        }
         InstallPermissions {
             experimental: self.allow_experimental,
             unsigned: self.allow_unsigned,
             replace_owner: self.replace_owner,
+            blocked,
         }
     }
+}
+
+/// The name of a rule of the scanner.
+fn scan_rule(text: &str) -> Result<&'static str, String> {
+    if let Some(rule) = prowess_scan::rule_by_name(text) {
+        return Ok(rule.rule.name);
+    }
+    let known = prowess_scan::RULES.iter().map(|rule| rule.rule.name);
+    Err(match closest(text, known) {
+        Some(similar) => format!("no rule has this name; did you mean `{similar}`?"),
+        None => "no rule has this name; `prowess explain` lists all rules".to_owned(),
+    })
 }
 
 /// How skills are fetched.

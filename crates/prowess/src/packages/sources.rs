@@ -5,10 +5,11 @@ use std::time::SystemTime;
 
 use prowess_library::packages::{PackageManager, SkillSources};
 use prowess_package::limits::PackageLimits;
-use prowess_sources::{GitBounds, Prompts, Registries, SourceOptions, Sources};
+use prowess_sources::{GitBounds, Prompts, Registries, SkillServers, SourceOptions, Sources};
 use prowess_store::source::Catalogue;
 
 use crate::error::Error;
+use crate::packages::servers::TerminalServers;
 use crate::session;
 use crate::terminal::confirm::can_ask;
 use crate::terminal::printer::Printer;
@@ -20,6 +21,8 @@ pub(crate) struct SourceSession {
     pub(crate) sources: Sources,
     /// Whether a registry is configured.
     pub(crate) has_registry: bool,
+    /// Starts MCP servers that publish skills.
+    servers: Arc<TerminalServers>,
     /// Removes temporary files if a signal interrupts a fetch.
     _cleanup: Repaired,
 }
@@ -36,6 +39,7 @@ impl SourceSession {
             .map_err(|error| error.problem())?;
         let has_registry = !registries.is_empty();
         let places = packages.places();
+        let servers = Arc::new(TerminalServers::new(printer));
         let sources = Sources::new(SourceOptions {
             variables: world.environment.clone(),
             current_folder: places.current.clone(),
@@ -48,9 +52,15 @@ impl SourceSession {
             progress: crate::terminal::progress::of_fetches(printer),
             pause: Arc::new(std::thread::sleep),
             now: SystemTime::now(),
+            servers: Some(Arc::clone(&servers) as Arc<dyn SkillServers>),
         });
         let cleanup = signals::repaired_by(sources.tidy_up());
-        Ok(Self { sources, has_registry, _cleanup: cleanup })
+        Ok(Self { sources, has_registry, servers, _cleanup: cleanup })
+    }
+
+    /// Starts MCP servers without a question, where the user has said so in advance.
+    pub(crate) fn consent_to_servers(&self, is_agreed: bool) {
+        self.servers.agree(is_agreed);
     }
 
     /// The sources as the package manager takes them.

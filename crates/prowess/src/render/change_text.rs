@@ -6,7 +6,7 @@ use prowess_library::packages::InstalledChange;
 use prowess_store::install::{
     InstallPlan, InstallStep, NewerVersion, SkillDifference, UnavailableSkill,
 };
-use prowess_store::review::{Question, Refusal};
+use prowess_store::review::{InstallQuestion, InstallRefusal};
 use serde_json::Value;
 
 use crate::packages::names::{NO_VERSION, with_version};
@@ -151,7 +151,8 @@ pub(crate) fn step(step: &InstallStep, keeps_files: bool, width: Option<usize>) 
         line(&mut page, &format!("  signed {}", signers.join(", ")), 9);
     }
     // The refusal says it already.
-    let is_refused = |refusal: &Refusal| matches!(refusal, Refusal::CallsItselfExperimental(_));
+    let is_refused =
+        |refusal: &InstallRefusal| matches!(refusal, InstallRefusal::CallsItselfExperimental(_));
     let is_refusal = step.review.refusals.iter().any(is_refused);
     if let Some(lower_claim) = step.lower_claim().filter(|_| !is_refusal) {
         line(&mut page, &format!("  tier   {lower_claim}"), 9);
@@ -177,8 +178,8 @@ pub(crate) fn step(step: &InstallStep, keeps_files: bool, width: Option<usize>) 
     let (mut capabilities, mut changed_scripts) = (Vec::new(), Vec::new());
     for question in &step.review.questions {
         match question {
-            Question::Capability(capability) => capabilities.push(capability),
-            Question::ChangedScript(script) => changed_scripts.push(script),
+            InstallQuestion::Capability(capability) => capabilities.push(capability),
+            InstallQuestion::ChangedScript(script) => changed_scripts.push(script),
             other => line(&mut page, &format!("  ? {}", inline(&other.to_string())), 4),
         }
     }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use prowess_library::packages::PlacementReport;
 use prowess_store::placement::{
-    Destination, Placement, PlacementChange, PlacementForm, RemovalOutcome, RemovedPlacement,
+    Placement, PlacementChange, PlacementDestination, PlacementForm, RemovalOutcome,
+    RemovedPlacement,
 };
 use prowess_store::places::Places;
 use serde_json::{Value, json};
@@ -14,7 +15,7 @@ use crate::error::Error;
 use crate::terminal::printer::Printer;
 
 /// A place that a skill would get.
-pub(crate) fn destination(destination: &Destination, places: &Places) -> String {
+pub(crate) fn destination(destination: &PlacementDestination, places: &Places) -> String {
     let place = shown(places, &destination.path);
     let form = if destination.is_copy { "as a copy" } else { "as a link" };
     let (skill, owners) = (&destination.skill, destination.owners.join(", "));
@@ -27,7 +28,7 @@ pub(crate) fn destination(destination: &Destination, places: &Places) -> String 
 }
 
 /// A place that a skill would get, for programs.
-pub(crate) fn destination_json(destination: &Destination) -> Value {
+pub(crate) fn destination_json(destination: &PlacementDestination) -> Value {
     json!({
         "name": destination.skill.as_str(),
         "path": destination.path.display().to_string(),

@@ -57,6 +57,9 @@ fn remedy_text(remedy: &Remedy) -> String {
         Remedy::ApproveInPerson => {
             "run it in a terminal to be asked: `--yes` does not approve this".to_owned()
         }
+        Remedy::RelaxHooks => {
+            "repair the hook; with `[hooks] strict = false` in config.toml, tools run although a hook before them does not work".to_owned()
+        }
         Remedy::Grant(permission) => format!("`--allow {permission}` grants it for this run"),
         Remedy::SetMode(mode) => format!("if you are in that mode, add `--mode {mode}`"),
         Remedy::Diagnose => "`prowess doctor` shows what is missing on this machine".to_owned(),
@@ -108,6 +111,13 @@ fn remedy_text(remedy: &Remedy) -> String {
         ),
         Remedy::AllowUnsigned => "allow it with `--allow-unsigned`".to_owned(),
         Remedy::ReplaceOwner => "allow it with `--replace-owner`".to_owned(),
+        Remedy::TakeQuiz(place) => format!("take it with `prowess quiz {}`", near(place)),
+        Remedy::ResetQuiz(place) => {
+            format!(
+                "wait, or start again on a terminal with `prowess quiz {} --reset`",
+                near(place)
+            )
+        }
         Remedy::ChooseSkill(name) => format!("choose it with `--skill {}`", quoted(name)),
         Remedy::ChooseAll => "install all of them with `--all`".to_owned(),
         Remedy::InstallAs(name) => format!("give it a name that can be installed: `--as {name}`"),
@@ -129,6 +139,15 @@ fn remedy_text(remedy: &Remedy) -> String {
         Remedy::ReplaceEmbedder(name) => format!(
             "vectors of two embedders can't be compared: delete it with `prowess kb remove {name}`, create it with `prowess kb new {name} --embedder …`, and add its documents again"
         ),
+        Remedy::RaiseTurns => "give it more with `--max-turns`".to_owned(),
+        Remedy::RaiseTokens => "give it more with `--max-tokens`".to_owned(),
+        Remedy::RaiseTime => "give it more with `--timeout`".to_owned(),
+        Remedy::ResumeAgent(transcript) => {
+            format!("go on where it ended with `--resume {}`", quoted(transcript))
+        }
+        Remedy::InstallAgentSkills(manifest) => {
+            format!("`prowess agent install {}` installs what it needs", quoted(manifest))
+        }
         Remedy::ListRuns => "`prowess workflow list` shows the runs".to_owned(),
         Remedy::ResumeRun(run) => format!(
             "resume it with `prowess workflow resume {run}`, which uses the workflow as it was; if you change the file, start a new run"
@@ -136,6 +155,20 @@ fn remedy_text(remedy: &Remedy) -> String {
         Remedy::NameSkillsFolder => "say where it is with `--skills FOLDER`".to_owned(),
         Remedy::Explain(code) => format!("`prowess explain {code}` explains it"),
         _ => remedy.to_string(),
+    }
+}
+
+/// A path for a command: relative where it is below the current folder.
+fn near(path: &str) -> String {
+    let current = std::env::current_dir().ok().and_then(|it| it.canonicalize().ok());
+    let relative = current.and_then(|current| Path::new(path).strip_prefix(current).ok());
+    let relative = relative.map(|path| path.to_string_lossy().into_owned());
+    match relative.as_deref() {
+        None => quoted(path),
+        Some("") => ".".to_owned(),
+        // A name alone could mean an installed skill.
+        Some(relative) if relative.contains('/') => quoted(relative),
+        Some(relative) => quoted(&format!("./{relative}")),
     }
 }
 

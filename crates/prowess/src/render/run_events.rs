@@ -113,7 +113,8 @@ impl<'p> EventPrinter<'p> {
             | Event::Started { .. }
             | Event::Output { .. }
             | Event::Error { .. }
-            | Event::Workflow(_) => {}
+            | Event::Workflow(_)
+            | Event::Agent(_) => {}
         }
     }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use prowess_library::packages::{HeldSignature, HeldSkill, SignerStanding};
-use prowess_trust::{Purpose, SignatureTime, Standing, Verdict};
+use prowess_trust::{KeyStanding, Purpose, SignatureTime, Verdict};
 use serde_json::{Value, json};
 
 use crate::terminal::printer::inline;
@@ -63,16 +63,16 @@ pub(crate) fn signer(signature: &HeldSignature) -> String {
         SignerStanding::Own(name) => {
             format!("your key `{}` ({id}), which is not in the trust store", inline(name))
         }
-        SignerStanding::Known(Standing::Trusted(role)) => {
+        SignerStanding::Known(KeyStanding::Trusted(role)) => {
             format!("{who}, trusted as {}", role.as_str())
         }
-        SignerStanding::Known(Standing::Unknown) => {
+        SignerStanding::Known(KeyStanding::Unknown) => {
             format!("{who}, which is not in the trust store")
         }
-        SignerStanding::Known(Standing::NotForThisName) => {
+        SignerStanding::Known(KeyStanding::NotForThisName) => {
             format!("{who}, trusted for other skills only")
         }
-        SignerStanding::Known(Standing::OutsideItsTime) => {
+        SignerStanding::Known(KeyStanding::OutsideItsTime) => {
             format!("{who}, trusted at another time only")
         }
     }
@@ -105,7 +105,7 @@ pub(crate) fn wire(verdict: &Verdict, own_key: Option<&str>) -> Value {
         SignatureTime::Witnessed(at) => (Some(at.to_string()), Some("log")),
     };
     let trusted_as = match &verdict.standing {
-        Standing::Trusted(role) if own_key.is_none() => Some(role.as_str()),
+        KeyStanding::Trusted(role) if own_key.is_none() => Some(role.as_str()),
         _ => None,
     };
     json!({

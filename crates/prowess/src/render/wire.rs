@@ -157,7 +157,11 @@ fn tool(tool: &Tool, origin: &Origin<'_>, lines: &LineIndex) -> Value {
         (None, ToolKind::Python) => "tools.py",
         (
             None,
-            ToolKind::Command | ToolKind::Handler | ToolKind::Script | ToolKind::CommandLine,
+            ToolKind::Command
+            | ToolKind::Handler
+            | ToolKind::Script
+            | ToolKind::CommandLine
+            | ToolKind::McpTool,
         ) => origin.file_name,
     };
     json!({
@@ -269,11 +273,27 @@ fn handler(handler: &HookHandler) -> Value {
     json!({
         "type": handler.kind.value,
         "action": text(&handler.action),
+        "if": text(&handler.condition),
         "timeout": handler.timeout,
+        "status_message": handler.status_message,
+        "once": handler.once,
+        "args": handler.arguments,
+        "shell": handler.shell,
         "async": handler.is_async,
+        "async_rewake": handler.async_rewake,
+        "headers": headers(&handler.headers),
+        "allowed_env_vars": handler.allowed_env_vars,
+        "server": text(&handler.server),
+        "input": handler.input,
         "model": handler.model,
+        "continue_on_block": handler.continue_on_block,
         "extra": object(&handler.extra),
     })
+}
+
+fn headers(headers: &[(String, String)]) -> Value {
+    let pairs = headers.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str())));
+    Value::Object(pairs.collect())
 }
 
 fn quiz(quiz: &Quiz) -> Value {

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use clap::Args;
 use prowess_core::{Envelope, Event, Remedy, RunOutcome, wire};
+use prowess_engine::quiz::Quizzes;
 use prowess_engine::{
-    ARGUMENTS, Call, CancellationToken, Consent, Engine, PathValues, World, approve,
+    ARGUMENTS, Call, CancellationToken, Consent, LoadedSkill, PathValues, World, approve,
     prepare_for_user, resolve_paths,
 };
 use prowess_format::skill::{Tool, ToolKind};
@@ -18,6 +19,7 @@ use crate::render::problem_text::hints;
 use crate::render::run_events::{EventPrinter, Format};
 use crate::run::standing::{self, StandingOptions};
 use crate::run::tool_run;
+use crate::session;
 use crate::terminal::approval_prompt::TerminalApprover;
 use crate::terminal::printer::Printer;
 
@@ -82,7 +84,7 @@ pub(crate) fn refuse_arguments(tool: &Tool, are_given: bool) -> Result<(), Error
     }
     match tool.kind {
         ToolKind::Script | ToolKind::CommandLine => Ok(()),
-        ToolKind::Command | ToolKind::Python | ToolKind::Handler => {
+        ToolKind::Command | ToolKind::Python | ToolKind::Handler | ToolKind::McpTool => {
             let name = &tool.name.value;
             Err(Error::usage(format!(
                 "arguments after `--` are for scripts, and `{name}` is a tool"
@@ -90,6 +92,11 @@ pub(crate) fn refuse_arguments(tool: &Tool, are_given: bool) -> Result<(), Error
             .hint("give its values with `--input NAME=VALUE`"))
         }
     }
+}
+
+/// Refuses a skill whose quiz is not passed, before anything else is said about it.
+pub(crate) fn require_passed(skill: &LoadedSkill, world: &World) -> Result<(), NotRun> {
+    Ok(Quizzes::of_user(world).require_passed(skill).map_err(prowess_engine::RunError::from)?)
 }
 
 /// Prepares a call, asks for approval, runs it, and prints what happens.
@@ -121,10 +128,15 @@ pub(crate) fn start(
         ));
     }
     let consent = if options.yes { Consent::InAdvance } else { Consent::None };
+    let mut engine = prowess_library::engine(world);
+    if prepared.has_hooks() {
+        engine.hooks = session::library()?.hook_services().map_err(Error::from)?;
+    }
     let mut approver = TerminalApprover { printer };
-    let ready = approve(prepared, &Engine::new(world), consent, &mut approver)?;
+    let ready = approve(prepared, &engine, consent, &mut approver)?;
     let cancel = CancellationToken::default();
     tool_run::listen_for_signals(&cancel);
+    let ready = ready.ask_hooks(&mut approver, &cancel)?;
     let mut show = EventPrinter::new(options.format, printer);
     let envelope = ready.run(&cancel, &mut |event| {
         show.event(event);
@@ -243,7 +255,8 @@ fn report_ending(envelope: &Envelope, printer: &mut Printer) {
         | RunOutcome::InvalidParameter
         | RunOutcome::NotFound
         | RunOutcome::NotExecutable
-        | RunOutcome::Refused => {
+        | RunOutcome::Refused
+        | RunOutcome::OutOfBudget => {
             let error = Error::failed(message);
             printer.error(&hints(&envelope.remedies).iter().fold(error, Error::hint));
         }

@@ -5,26 +5,39 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prowess_core::{Envelope, Event};
+use prowess_engine::quiz::Quizzes;
+use prowess_engine::service::new_run_id;
 use prowess_engine::{
-    CancellationToken, LoadedSkill, PromptCall, PromptContext, SkillResolver, World, run_prompt,
+    CancellationToken, CommandOutputs, Consent, Engine, HookFacts, HookSession, LoadedSkill,
+    PromptCall, PromptContext, RunError, SkillResolver, UserGrants, World, approve,
+    has_prompt_hooks, prepare_hooks, render_call, run_prompt,
 };
 use prowess_files::atomic::{self, folder_of};
 use prowess_format::skill::{Skill, SkillKind};
 use prowess_knowledge::KnowledgeBases;
 use prowess_library::Library;
+use prowess_policy::Mode;
 use serde_json::{Map, Value};
 
 use crate::error::Error;
 use crate::render::run_events::{EventPrinter, Format};
+use crate::run::injected_run::InjectedCommands;
 use crate::run::tool_run;
 use crate::session;
 use crate::skill::skill_writer;
+use crate::terminal::approval_prompt::TerminalApprover;
 use crate::terminal::printer::Printer;
 
 /// A prompt skill with its values, and where the answer goes.
 pub(crate) struct PromptRequest<'r> {
-    pub(crate) world: &'r World,
-    pub(crate) skill: &'r LoadedSkill,
+    pub(crate) world: &'r Arc<World>,
+    pub(crate) skill: &'r Arc<LoadedSkill>,
+    /// The mode that is on, for commands in the text.
+    pub(crate) mode: Mode,
+    /// Whether commands in the text are approved in advance.
+    pub(crate) consent: Consent,
+    /// The hooks around it that may run.
+    pub(crate) hooks: Option<&'r HookSession>,
     pub(crate) values: &'r Map<String, Value>,
     /// `PROVIDER/NAME`, if the user named one.
     pub(crate) model: Option<&'r str>,
@@ -61,6 +74,30 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Error> {
         .map_err(|error| Error::failed(format!("cannot start the async runtime: {error}")))
 }
 
+/// The hooks around a prompt, after the user has approved them; `None` where there are none.
+pub(crate) fn hooks(
+    skill: &Arc<LoadedSkill>,
+    mode: Mode,
+    consent: Consent,
+    world: &Arc<World>,
+    printer: &mut Printer,
+) -> Result<Option<HookSession>, RunError> {
+    if !has_prompt_hooks(&skill.skill) {
+        return Ok(None);
+    }
+    let user = UserGrants::none();
+    let Some(prepared) = prepare_hooks(skill, mode, &user, world)? else { return Ok(None) };
+    let services = session::library().and_then(|library| Ok(library.hook_services()?));
+    let services = services.map_err(|error| RunError::Unsupported(error.message))?;
+    let engine = Engine { hooks: services, ..Engine::new(Arc::clone(world)) };
+    let ready = approve(prepared, &engine, consent, &mut TerminalApprover { printer })?;
+    let session_id = new_run_id().map_err(|problem| RunError::Unsupported(problem.message))?;
+    let facts = HookFacts { session_id: session_id.to_string(), ..HookFacts::default() };
+    let session = HookSession::new(&engine, facts);
+    session.register(ready);
+    Ok(Some(session))
+}
+
 /// Runs a prompt skill and shows what happens.
 pub(crate) fn run(
     request: &PromptRequest<'_>,
@@ -85,12 +122,15 @@ pub(crate) fn run(
     let model = library.models().open(request.model);
     let skills = skills(request.skill.directory.as_deref(), &library);
     let bases = bases(world);
+    let quizzes = Quizzes::of_user(world);
     let around = PromptContext {
         world,
         model: model.as_deref(),
         retriever: Some(&bases),
         skills: skills.as_ref(),
+        quizzes: &quizzes,
         cancel,
+        hooks: request.hooks,
     };
     let seconds = skill.timeout_secs.as_ref().and_then(|secs| u64::try_from(secs.value).ok());
     let call = PromptCall {
@@ -99,7 +139,15 @@ pub(crate) fn run(
         arguments: None,
         history: &[],
         time: seconds.map(Duration::from_secs),
+        commands: CommandOutputs::NotRun,
     };
+    let outputs = injected(request, &call, model.is_ok(), cancel, printer)?;
+    let commands = match &outputs {
+        Injected::None => CommandOutputs::NotRun,
+        Injected::Disabled => CommandOutputs::Disabled,
+        Injected::Outputs(outputs) => CommandOutputs::Given(outputs),
+    };
+    let call = PromptCall { commands, ..call };
     let mut show = EventPrinter::new(request.format, printer);
     if request.output.is_some() {
         show.hide_tokens();
@@ -123,6 +171,40 @@ pub(crate) fn run(
         printer.note(&format!("wrote `{}`", output.display()));
     }
     Ok(envelope)
+}
+
+/// What takes the place of the commands in a text.
+enum Injected {
+    None,
+    Disabled,
+    Outputs(Vec<String>),
+}
+
+/// Runs the commands in the text, before the model is asked. Where there is no model, or the inputs are wrong, that is
+/// reported by the run itself, and no command runs.
+fn injected(
+    request: &PromptRequest<'_>,
+    call: &PromptCall<'_>,
+    has_model: bool,
+    cancel: &CancellationToken,
+    printer: &mut Printer,
+) -> Result<Injected, Error> {
+    let Ok(rendered) = render_call(call, request.world) else { return Ok(Injected::None) };
+    if rendered.commands.is_empty() || !has_model {
+        return Ok(Injected::None);
+    }
+    if session::library()?.disables_injected_commands()? {
+        return Ok(Injected::Disabled);
+    }
+    let commands = InjectedCommands {
+        skill: request.skill,
+        rendered: &rendered,
+        mode: request.mode,
+        consent: request.consent,
+        user: UserGrants::none(),
+        world: request.world,
+    };
+    commands.outputs(cancel, printer).map(Injected::Outputs)
 }
 
 /// Refuses an output file that can't be written, before the model is asked.

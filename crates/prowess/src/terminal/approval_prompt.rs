@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, BufRead as _, IsTerminal as _};
 
 use anstyle::{AnsiColor, Style};
-use prowess_engine::{ApprovalReply, ApprovalRequest, Approver, FileDifference};
+use prowess_engine::{ApprovalReply, ApprovalRequest, Approver, CancellationToken, FileDifference};
 use prowess_format::command;
 use prowess_format::text::shorten;
 use prowess_policy::{LineKind, Remember};
@@ -26,6 +26,17 @@ pub(crate) struct TerminalApprover<'p> {
 
 impl Approver for TerminalApprover<'_> {
     fn ask(&mut self, asked: &ApprovalRequest) -> ApprovalReply {
+        self.ask_until(asked, None)
+    }
+}
+
+impl TerminalApprover<'_> {
+    /// Asks, and takes it for a no if the work is cancelled before the answer.
+    pub(crate) fn ask_until(
+        &mut self,
+        asked: &ApprovalRequest,
+        cancel: Option<&CancellationToken>,
+    ) -> ApprovalReply {
         if !io::stdin().is_terminal() || !self.printer.is_terminal(Channel::Err) {
             return ApprovalReply::Nobody;
         }
@@ -41,6 +52,10 @@ impl Approver for TerminalApprover<'_> {
             let prompt = wrap(&choices.prompt(), 2, width);
             self.printer.piece(Channel::Err, prompt.as_bytes());
             let mut line = String::new();
+            if !cancel.is_none_or(input_arrives) {
+                self.printer.piece(Channel::Err, b"\n");
+                return ApprovalReply::No;
+            }
             // End of input counts as no.
             if !matches!(io::stdin().lock().read_line(&mut line), Ok(count) if count > 0) {
                 return ApprovalReply::No;
@@ -62,6 +77,27 @@ impl Approver for TerminalApprover<'_> {
         }
         ApprovalReply::No
     }
+}
+
+/// Waits for input; false if the work was cancelled first. A read alone would go on after a signal.
+#[cfg(target_os = "linux")]
+fn input_arrives(cancel: &CancellationToken) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let step = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+    let stdin = io::stdin();
+    while !cancel.is_cancelled() {
+        match poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&step)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => {}
+            // Whatever is wrong with it, the read finds out.
+            Ok(_) | Err(_) => return true,
+        }
+    }
+    false
+}
+
+#[cfg(not(target_os = "linux"))]
+fn input_arrives(cancel: &CancellationToken) -> bool {
+    !cancel.is_cancelled()
 }
 
 /// Discards input that was typed before the question was shown, because it can't be an answer to it.
@@ -98,8 +134,15 @@ pub(crate) fn page(asked: &ApprovalRequest, colour: bool, width: Option<usize>) 
     let room = width.unwrap_or(80).saturating_sub(12).max(20) * MAX_ABOUT_LINES;
     let about = shorten(&asked.description, room);
     line(&mut page, &format!("  about    {}", inline(&about)), 11);
-    let command = command::join(&asked.command);
-    line(&mut page, &format!("  command  {bold}{}{bold:#}", inline(&command)), 11);
+    if asked.injected.is_empty() {
+        let command = command::join(&asked.command);
+        line(&mut page, &format!("  command  {bold}{}{bold:#}", inline(&command)), 11);
+    }
+    // Commands in the text of the skill are shells' own text, so they are shown as they are.
+    for (index, command) in asked.injected.iter().enumerate() {
+        let label = if index == 0 { "commands" } else { "        " };
+        line(&mut page, &format!("  {label} {bold}{}{bold:#}", inline(command)), 11);
+    }
     if let Some(places) = &asked.places {
         line(&mut page, &format!("  works in {}", inline(&places.project)), 11);
     }

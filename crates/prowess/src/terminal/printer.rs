@@ -91,6 +91,19 @@ impl Printer {
         }
     }
 
+    /// A printer for questions that are asked while this one is in use. What it reports is not collected.
+    pub(crate) fn twin(&self) -> Self {
+        Self {
+            quiet: self.quiet,
+            verbose: self.verbose,
+            stdout: self.stdout,
+            stderr: self.stderr,
+            state: State::Open,
+            done: None,
+            warnings: None,
+        }
+    }
+
     /// Starts collecting warnings, for programs that get them with the result. They are still printed.
     pub(crate) fn keep_warnings(&mut self) {
         self.warnings = Some(Vec::new());

@@ -68,7 +68,7 @@ fn what_is_decided_in_advance_is_not_asked() {
 fn without_a_terminal_nothing_is_asked() {
     let scene = several();
     let said = scene.run("install ./skills --allow-experimental");
-    assert!(said.starts_with("exit 2") && said.contains("holds 3 skills"), "{said}");
+    assert!(said.starts_with("exit 2") && said.contains("contains 3 skills"), "{said}");
     assert!(said.contains("hint: choose it with `--skill NAME`"), "{said}");
 }
 

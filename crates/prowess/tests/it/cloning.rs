@@ -185,8 +185,8 @@ fn a_folder_that_the_lock_file_does_not_list_is_not_replaced() {
       from   [SCENE]/work/skills/notes
       files  1 (83 bytes)
       agent  follows its text with the agent's own rights
-      ! its place is taken by `[SCENE]/work/.prowess/skills/notes`, which contains `diary.txt`, and the lock file does not list it
-    error: `notes` was not installed: its place is taken by `[SCENE]/work/.prowess/skills/notes`, which contains `diary.txt`, and the lock file does not list it
+      ! its path is occupied by `[SCENE]/work/.prowess/skills/notes`, which contains `diary.txt`, and the lock file does not list it
+    error: `notes` was not installed: its path is occupied by `[SCENE]/work/.prowess/skills/notes`, which contains `diary.txt`, and the lock file does not list it
     hint: move `[SCENE]/work/.prowess/skills/notes` somewhere else, or delete it if you do not need it, then install again
     ");
     let dry = scene.run(&format!("install ./skills/notes --project --dry-run {YES}"));

@@ -125,7 +125,7 @@ fn programs_are_told_what_was_refused() {
         assert_eq!(object["installed"], false, "{words}");
         assert_eq!(object["error"]["exit_code"], 4, "{words}");
         let refusal = &object["skills"][0]["refusals"][0];
-        assert_eq!(refusal, "nobody that you trust has signed it: it is experimental", "{words}");
+        assert_eq!(refusal, "it is experimental: no one you trust has signed it", "{words}");
     }
     // A question, an unknown place, a placing that fails: each is in the object.
     let asked = stdout_of(&scene, "install ./greet --allow-experimental --format json");

@@ -54,6 +54,11 @@ fn manifests() {
 }
 
 #[test]
+fn quiz() {
+    guide("quiz", &page_scene(&[]), 0);
+}
+
+#[test]
 fn the_readme() {
     let provider = model("Dogs are welcome in the garden, and guide dogs everywhere [1].");
     let scene = page_scene(&[("OLLAMA_HOST", provider.url())]);
@@ -76,6 +81,28 @@ fn agent_manifests() {
     guide("agent-manifests", &scene, 1);
 }
 
+/// A model that calls a tool first, and answers when it has the result.
+fn calling_model() -> ScriptedProvider {
+    let script = Script::by(|request: &Recorded| {
+        let body = request.json();
+        let last = body["messages"].as_array().and_then(|all| all.last()).cloned();
+        let is_result = last.is_some_and(|message| message["role"] == "tool");
+        Reply::answer(if is_result {
+            Answer::text(["It has 20 lines."]).usage(200, 10)
+        } else {
+            let arguments = "{\"file\": \"examples/README.md\"}";
+            Answer::text([]).usage(100, 10).call("call_1", "count", [arguments])
+        })
+    });
+    ScriptedProvider::start(script)
+}
+
+#[test]
+fn agent_run() {
+    let provider = calling_model();
+    guide("agent-run", &page_scene(&[("OLLAMA_HOST", provider.url())]), 0);
+}
+
 #[test]
 fn agents() {
     let lock =
@@ -93,6 +120,14 @@ fn check() {
         .file("work/SKILL.md", skill("work"))
         .file("work/skills/pdf/SKILL.md", skill("pdf"));
     guide("check", &scene, 0);
+}
+
+#[test]
+fn scan() {
+    let scene = page_scene(&[])
+        .file("work/SKILL.md", skill("work"))
+        .file("work/skills/pdf/SKILL.md", skill("pdf"));
+    guide("scan", &scene, 0);
 }
 
 #[test]
@@ -151,7 +186,7 @@ fn knowledge() {
 
 #[test]
 fn mcp_is_as_described() {
-    guide("mcp", &page_scene(&[]), 1);
+    guide("mcp", &page_scene(&[]), 4);
 }
 
 #[test]

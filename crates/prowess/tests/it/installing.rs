@@ -25,9 +25,9 @@ fn what_nobody_vouches_for_is_refused_and_nothing_is_written() {
       files  1 (118 bytes)
       may    shell:execute:git
       agent  follows its text with the agent's own rights
-      ? it wants `shell:execute:git`
-      ! nobody that you trust has signed it: it is experimental
-    error: `greet` was not installed: nobody that you trust has signed it: it is experimental
+      ? it requests `shell:execute:git`
+      ! it is experimental: no one you trust has signed it
+    error: `greet` was not installed: it is experimental: no one you trust has signed it
     hint: read it first, and check what it may do
     hint: install it without a trusted signature with `--allow-experimental`
     hint: trust its publisher with `prowess trust add`
@@ -45,7 +45,7 @@ fn what_nobody_vouches_for_is_refused_and_nothing_is_written() {
       files  1 (118 bytes)
       may    shell:execute:git
       agent  follows its text with the agent's own rights
-      ? it wants `shell:execute:git`
+      ? it requests `shell:execute:git`
     installed greet 1.0.0
     ");
     assert_eq!(
@@ -162,7 +162,7 @@ fn skills_come_from_repositories() {
     exit 2
     --- stderr
     using your own skills in `~/.local/share/prowess`
-    error: `file://[SCENE]/repository` holds 2 skills: `greet`, `part`
+    error: `file://[SCENE]/repository` contains 2 skills: `greet`, `part`
     hint: choose it with `--skill NAME`
     hint: install all of them with `--all`
     ");
@@ -183,7 +183,7 @@ fn skills_come_from_repositories() {
     exit 3
     --- stderr
     using your own skills in `~/.local/share/prowess`
-    error: `file://[SCENE]/repository` holds no skill `nobody`, only: `greet`, `part`
+    error: `file://[SCENE]/repository` contains no skill `nobody`, only: `greet`, `part`
     ");
 }
 
@@ -282,8 +282,8 @@ fn a_skill_for_newer_programs_is_refused() {
     exit 1
     --- stderr
     using your own skills in `~/.local/share/prowess`
-    error: `greet` can't be installed: it asks for a client of version 99.0.0, and this one does what 1.0.0 does
-    hint: install a newer version of this program, or an older one of the skill
+    error: `greet` can't be installed: it requires client version 99.0.0, but this program supports the features of version 1.0.0
+    hint: install a newer version of this program, or an older version of the skill
     ");
     assert!(installed(&scene).is_empty());
 }
@@ -300,7 +300,7 @@ fn looking_writes_nothing() {
       files  1 (118 bytes)
       may    shell:execute:git
       agent  follows its text with the agent's own rights
-      ? it wants `shell:execute:git`
+      ? it requests `shell:execute:git`
     note: nothing was written
     ");
     assert!(installed(&scene).is_empty());
@@ -330,7 +330,7 @@ fn looking_writes_nothing() {
               "difference": null,
               "python_packages": [],
               "questions": [
-                "it wants `shell:execute:git`"
+                "it requests `shell:execute:git`"
               ],
               "refusals": []
             }
@@ -360,7 +360,7 @@ fn without_a_terminal_questions_need_a_yes_beforehand() {
       files  1 (118 bytes)
       may    shell:execute:git
       agent  follows its text with the agent's own rights
-      ? it wants `shell:execute:git`
+      ? it requests `shell:execute:git`
     error: confirmation is needed, but this is not a terminal
     hint: read the questions with `--dry-run`, then agree with `--yes`
     ");
@@ -393,7 +393,7 @@ fn on_a_terminal_only_a_yes_installs() {
       files  1 (118 bytes)
       may    shell:execute:git
       agent  follows its text with the agent's own rights
-      ? it wants `shell:execute:git`
+      ? it requests `shell:execute:git`
     Install it? [y]es / [N]o: installed greet 1.0.0
     ");
     assert!(!installed(&scene).is_empty());
@@ -452,7 +452,7 @@ fn the_lock_gives_the_same_bytes_or_nothing() {
     exit 4
     --- stderr
     using your own skills in `~/.local/share/prowess`
-    error: `greet` is not what the lock file says: it has the digest [DIGEST], and [DIGEST] was installed
+    error: `greet` does not match the lock file: its digest is [DIGEST], expected [DIGEST]
     hint: find out who changed it
     hint: `prowess update greet` installs the current version
     ");
@@ -490,8 +490,8 @@ fn a_lock_that_leads_elsewhere_is_refused() {
     exit 1
     --- stderr
     using your own skills in `~/.local/share/prowess`
-    error: the lock file `[SCENE]/home/.local/share/prowess/skill-lock.json` can't be used: `skills.../../../greet` has no name that can be installed: `../../../greet` is not a valid skill name, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `greet`?)
-    hint: move that file away and install the skills again; their files stay until then
+    error: the lock file `[SCENE]/home/.local/share/prowess/skill-lock.json` can't be used: `skills.../../../greet` is not a valid skill name: `../../../greet` is not a valid skill name, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `greet`?)
+    hint: move that file away and install the skills again; their files are kept until then
     hint: `prowess list` shows the installed skills
     ");
     for verb in ["update --all", "remove greet", "verify", "lock", "lock --check"] {

@@ -46,7 +46,7 @@ fn versions_count_as_what_they_evidently_mean() {
     check_version(
         "2024.11.3.1",
         "0.0.0",
-        "warning: `greet`: its version `2024.11.3.1` is not of the form `1.2.3`, so it is installed like one without a version",
+        "warning: `greet`: its version `2024.11.3.1` is not of the form `1.2.3`, so it is treated as a skill without a version",
     );
 }
 
@@ -166,7 +166,7 @@ fn a_name_that_is_none_is_replaced_by_one_that_the_user_gives() {
     exit 0
     --- stderr
     using your own skills in `~/.local/share/prowess`
-    warning: `azure-cli`: it calls itself `Azure CLI`; agents that want a skill to be called like its folder may not load it
+    warning: `azure-cli`: it declares the name `Azure CLI`; agents that require the name of its folder may not load it
     azure-cli 1.0.0, which calls itself `Azure CLI`, experimental
       from   [SCENE]/skills/azure-cli
       files  1 (91 bytes)
@@ -218,7 +218,7 @@ fn names_are_not_given_to_skills_that_have_one() {
     exit 2
     --- stderr
     using your own skills in `~/.local/share/prowess`
-    error: `greet` can't be installed: it is called `greet`, and another name can only be given to a skill whose own can't be installed
+    error: `greet` can't be installed: it is named `greet`, which is valid: only a skill whose own name is invalid can be given another one
     hint: install it under its own name
     ");
     assert_snapshot!(install(&scene, "./skills/greet ./skills/azure-cli --as other"), @"
@@ -378,15 +378,15 @@ fn several_refusals_are_one_error() {
       from   [SCENE]/all/a
       files  1 (75 bytes)
       agent  follows its text with the agent's own rights
-      ! nobody that you trust has signed it: it is experimental
+      ! it is experimental: no one you trust has signed it
     b 1.0.0, experimental
       from   [SCENE]/all/b
       files  1 (75 bytes)
       agent  follows its text with the agent's own rights
-      ! nobody that you trust has signed it: it is experimental
+      ! it is experimental: no one you trust has signed it
     error: nothing was installed
-      `a`: nobody that you trust has signed it: it is experimental
-      `b`: nobody that you trust has signed it: it is experimental
+      `a`: it is experimental: no one you trust has signed it
+      `b`: it is experimental: no one you trust has signed it
     hint: read it first, and check what it may do
     hint: install it without a trusted signature with `--allow-experimental`
     hint: trust its publisher with `prowess trust add`
@@ -497,8 +497,8 @@ fn kinds_of_places_are_told_apart() {
     greet 1.0.0, installed again, experimental
       from   [SCENE]/packed.tar.gz
       files  1 (83 bytes)
-      ! it was installed from the folder [SCENE]/greet, and this one is from the file [SCENE]/packed.tar.gz
-    error: `greet` was not installed: it was installed from the folder [SCENE]/greet, and this one is from the file [SCENE]/packed.tar.gz
+      ! it was installed from the folder [SCENE]/greet, but this one is from the file [SCENE]/packed.tar.gz
+    error: `greet` was not installed: it was installed from the folder [SCENE]/greet, but this one is from the file [SCENE]/packed.tar.gz
     hint: uninstall the installed one first
     hint: allow it with `--replace-owner`
     ");
@@ -563,8 +563,8 @@ fn what_looks_like_a_file_is_never_asked_for_in_the_network() {
     exit 3
     --- stderr
     using your own skills in `~/.local/share/prowess`
-    error: `[SCENE]/pack` holds the tool pack `greet.tool.json` and no `SKILL.md`
-    hint: only skills with a `SKILL.md` are installed: convert the tool pack first
+    error: `[SCENE]/pack` contains the tool pack `greet.tool.json` but no `SKILL.md`
+    hint: only skills with a `SKILL.md` can be installed: convert the tool pack first
     ");
 }
 
@@ -580,21 +580,21 @@ fn archives_of_other_kinds_are_called_by_their_names() {
     exit 1
     --- stderr
     using your own skills in `~/.local/share/prowess`
-    error: `[SCENE]/a.tar`: this is a tar archive that is not compressed, and only `.tar.gz` and `.zip` are read
+    error: `[SCENE]/a.tar`: this is an uncompressed tar archive, but only `.tar.gz` and `.zip` are supported
     hint: unpack it and install the folder, or ask for a `.tar.gz`
     ");
     assert_snapshot!(install(&scene, "a.tar.xz"), @"
     exit 1
     --- stderr
     using your own skills in `~/.local/share/prowess`
-    error: `[SCENE]/a.tar.xz`: this is packed with xz, and only `.tar.gz` and `.zip` are read
+    error: `[SCENE]/a.tar.xz`: this is compressed with xz, but only `.tar.gz` and `.zip` are supported
     hint: unpack it and install the folder, or ask for a `.tar.gz`
     ");
     assert_snapshot!(install(&scene, "a.7z"), @"
     exit 1
     --- stderr
     using your own skills in `~/.local/share/prowess`
-    error: `[SCENE]/a.7z`: this is a 7z archive, and only `.tar.gz` and `.zip` are read
+    error: `[SCENE]/a.7z`: this is a 7z archive, but only `.tar.gz` and `.zip` are supported
     hint: unpack it and install the folder, or ask for a `.tar.gz`
     ");
 }
@@ -621,6 +621,6 @@ fn a_manifest_with_a_wrong_name_is_to_be_renamed() {
     let scene = crate::machine().file("work/low/skill.md", crate::skill("low"));
     let refused = scene.run("install ./low --allow-experimental --yes");
     assert!(refused.starts_with("exit 3"), "{refused}");
-    assert!(refused.contains("holds `skill.md` and no `SKILL.md`"), "{refused}");
+    assert!(refused.contains("contains `skill.md` but no `SKILL.md`"), "{refused}");
     assert!(refused.contains("hint: rename it to `SKILL.md`"), "{refused}");
 }

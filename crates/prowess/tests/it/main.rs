@@ -1,9 +1,11 @@
 //! Drives the real binary and looks at everything it says and leaves behind.
 
 mod agent;
+mod agent_run;
 mod check;
 mod check_truth;
 mod choosing;
+mod claude_code;
 mod cloning;
 mod convert;
 mod docs;
@@ -19,9 +21,11 @@ mod formats;
 mod guide;
 mod guides;
 #[cfg(target_os = "linux")]
+mod hooks;
 mod hostile_texts;
 mod importing;
 mod info;
+mod injected_commands;
 mod installing;
 mod installing_odd;
 mod kb;
@@ -30,6 +34,8 @@ mod list;
 mod logging;
 mod mcp;
 mod mcp_settings;
+mod mcp_sources;
+mod mcp_tools;
 mod migrate;
 mod migrate_archive;
 mod models;
@@ -43,6 +49,7 @@ mod placing;
 mod projects;
 mod prompt;
 mod question_screen;
+mod quiz;
 mod real_model;
 mod reference;
 mod references;
@@ -64,6 +71,7 @@ mod run_python;
 mod run_secrets;
 mod run_standing;
 mod run_tool_packs;
+mod scanning;
 mod schema;
 mod schema_validators;
 mod scripts;

@@ -3,6 +3,7 @@
 mod client;
 mod conformance;
 mod http;
+mod quiz;
 
 use std::time::{Duration, Instant};
 
@@ -294,6 +295,35 @@ fn a_prompt_is_filled_in() {
     assert!(text.contains("fix the door") && text.contains("House"), "{text}");
     let params = json!({ "name": "release-notes", "arguments": {} });
     assert_eq!(session.request("prompts/get", &params)["error"]["code"], -32602);
+}
+
+/// SKL-L2-7
+#[test]
+fn commands_in_a_prompt_run_where_a_person_has_approved_them() {
+    let text = "---\nname: status\ndescription: For tests\nargument-hint: \"[topic]\"\n---\n\nAbout $ARGUMENTS: !`echo ready $0`\n";
+    let scene = project().file("repo/skills/status/SKILL.md", text);
+    let mut session = Session::greeted(&scene, &["skills"], &with_forms());
+    let mut get = |topic: &str| {
+        let params = json!({ "name": "status", "arguments": { "arguments": topic } });
+        session.request("prompts/get", &params)
+    };
+    let refused = get("tea");
+    let message = refused["error"]["message"].as_str().unwrap_or_default();
+    assert!(message.contains("`echo ready tea`"), "{refused}");
+    assert!(
+        message.contains("`prowess render ") && message.contains(" --run-commands`"),
+        "{refused}"
+    );
+    let render = ["render", "skills/status", "--run-commands", "--arguments", "tea"];
+    let approved = scene.run_on_terminal(&render, "y\n");
+    assert!(approved.starts_with("exit 0"), "{approved}");
+    let filled = get("rain");
+    let text = filled["result"]["messages"][0]["content"]["text"].as_str().unwrap_or_default();
+    assert_eq!(text, "About rain: ready rain", "{filled}");
+    // What a model says never becomes another command.
+    let refused = get("'x; touch made'");
+    assert!(refused["error"]["message"].as_str().is_some(), "{refused}");
+    assert!(!scene.path().join("repo/made").exists());
 }
 
 #[test]

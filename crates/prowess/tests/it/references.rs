@@ -129,7 +129,7 @@ fn a_source_with_several_skills_is_listed() {
         for reference in ["./bare.git", "work"] {
             let said = scene.run(&format!("{verb} {reference}"));
             assert!(said.starts_with("exit 2"), "{verb} {reference}: {said}");
-            assert!(said.contains("holds 2 skills: `greet`, `part`"), "{verb}: {said}");
+            assert!(said.contains("contains 2 skills: `greet`, `part`"), "{verb}: {said}");
             assert!(said.contains("--skill NAME"), "{verb}: {said}");
         }
     }
@@ -153,7 +153,7 @@ fn a_source_with_several_skills_is_listed() {
     assert_snapshot!(scene.run("show ./bare.git --skill nobody"), @"
     exit 3
     --- stderr
-    error: `[SCENE]/bare.git` holds no skill `nobody`, only: `greet`, `part`
+    error: `[SCENE]/bare.git` contains no skill `nobody`, only: `greet`, `part`
     ");
     nothing_stays(&scene, "show");
 }
@@ -370,7 +370,7 @@ fn names_paths_and_repositories_are_told_apart() {
     exit 2
     --- stderr
     using your own skills in `~/.local/share/prowess`
-    error: `acme/greet` is a folder or file here, and could also be a repository
+    error: `acme/greet` is an existing file or folder, but could also be a repository
     hint: write `./acme/greet` for the one here, or `https://github.com/acme/greet` for the other
     ");
     assert!(installed(&scene).is_empty());
@@ -381,7 +381,7 @@ fn names_paths_and_repositories_are_told_apart() {
     exit 2
     --- stderr
     using your own skills in `~/.local/share/prowess`
-    error: `acme/greet` is a folder or file here, and could also be a skill of the registry
+    error: `acme/greet` is an existing file or folder, but could also be a skill in the registry
     hint: write `./acme/greet` for the one here, or `@acme/greet` for the other
     ");
     let said = scene.run("install @acme/greet --allow-experimental --yes");

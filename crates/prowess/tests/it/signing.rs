@@ -81,8 +81,8 @@ fn a_publisher_makes_a_skill_community_and_an_auditor_verified() {
       files  2 (557 bytes)
       signed ed25519 key [HEX]
       agent  follows its text with the agent's own rights
-      ! nobody that you trust has signed it: it is experimental
-    error: `greet` was not installed: nobody that you trust has signed it: it is experimental
+      ! it is experimental: no one you trust has signed it
+    error: `greet` was not installed: it is experimental: no one you trust has signed it
     hint: read it first, and check what it may do
     hint: install it without a trusted signature with `--allow-experimental`
     hint: trust its publisher with `prowess trust add`
@@ -135,7 +135,7 @@ fn a_changed_file_makes_a_signature_worse_than_none() {
     --- stderr
     using your own skills in `~/.local/share/prowess`
     error: `greet` can't be installed: the signature `SIGNATURE.json` is invalid: files changed after signing: `SKILL.md` has changed
-    hint: do not use it; ask its author for one whose signature is valid
+    hint: do not use it; ask its author for a version with a valid signature
     ");
     assert!(installed(&scene).is_empty());
 }
@@ -225,7 +225,7 @@ fn a_key_counts_for_the_names_it_was_given() {
     --- stderr
     using your own skills in `~/.local/share/prowess`
     error: `greet` can't be installed: the signature `SIGNATURE.json` is invalid: the key `[HEX]` was revoked at [TIME]
-    hint: do not use it; ask its author for one whose signature is valid
+    hint: do not use it; ask its author for a version with a valid signature
     ");
 }
 
@@ -255,8 +255,8 @@ fn a_skill_that_calls_itself_experimental_is_told_from_one_that_nobody_signed() 
       files  2 (585 bytes)
       signed ed25519 key [HEX]
       agent  follows its text with the agent's own rights
-      ! it is signed by somebody that you trust, but it calls itself experimental (line 5 of its SKILL.md)
-    error: `greet` was not installed: it is signed by somebody that you trust, but it calls itself experimental (line 5 of its SKILL.md)
+      ! it is signed by someone you trust, but declares itself experimental (line 5 of its SKILL.md)
+    error: `greet` was not installed: it is signed by someone you trust, but declares itself experimental (line 5 of its SKILL.md)
     hint: its author writes `security_tier: community` and signs it again
     hint: install it without a trusted signature with `--allow-experimental`
     ");
@@ -277,7 +277,7 @@ fn a_claim_below_the_proof_is_shown() {
       from   [SCENE]/greet
       files  2 (582 bytes)
       signed ed25519 key [HEX]
-      tier   its signatures prove verified, and it calls itself community (line 5 of its SKILL.md)
+      tier   its signatures prove verified, but it declares itself community (line 5 of its SKILL.md)
       agent  follows its text with the agent's own rights
     note: nothing was written
     ");

@@ -35,17 +35,17 @@ fn every_kind_of_drift_is_told() {
     exit 1
     --- stdout
     changed 1.0.0: not as installed
-      content: its files are not what was installed (added: `added.txt`)
+      content: its files differ from the installed ones (added: `added.txt`)
     gone 1.0.0: not as installed
-      presence: it is in the lock file and not on disk
+      presence: it is in the lock file but not on disk
     older 1.0.0: not as installed
-      content: its files are not what was installed (changed: `SKILL.md`)
-      version: it was installed as 1.0.0 and calls itself `older` 0.9.0
+      content: its files differ from the installed ones (changed: `SKILL.md`)
+      version: version 1.0.0 was installed, but it declares `older` 0.9.0
     signed 1.0.0: not as installed
-      content: its files are not what was installed (removed: `SIGNATURE.json`)
-      tier: it was installed as verified and is experimental by what its signatures prove now
+      content: its files differ from the installed ones (removed: `SIGNATURE.json`)
+      tier: it was installed as verified, but its signatures now prove experimental
     stranger: not as installed
-      unlocked: it is on disk and not in the lock file
+      unlocked: it is on disk but not in the lock file
     --- stderr
     using your own skills in `~/.local/share/prowess`
     hint: `prowess install` restores what the lock file says
@@ -67,7 +67,7 @@ fn every_kind_of_drift_is_told() {
           "drift": [
             {
               "kind": "content",
-              "message": "its files are not what was installed (added: `added.txt`)"
+              "message": "its files differ from the installed ones (added: `added.txt`)"
             }
           ],
           "signatures": [],
@@ -84,7 +84,7 @@ fn every_kind_of_drift_is_told() {
     exit 0
     --- stderr
     using your own skills in `~/.local/share/prowess`
-    warning: `stranger` is installed and not in the lock file
+    warning: `stranger` is installed but not in the lock file
     installed changed 1.0.0
     installed gone 1.0.0
     installed older 1.0.0
@@ -143,7 +143,7 @@ fn a_signed_skill_that_was_changed_does_not_run() {
     assert_snapshot!(steady(&scene.run("run signed/say --yes")), @"
     exit 125
     --- stderr
-    error: `signed` was signed, and is not what was installed: its files are not what was installed (changed: `SKILL.md`); the signature `SIGNATURE.json` is invalid: files changed after signing: `SKILL.md` has changed
+    error: `signed` was signed, and is not what was installed: its files differ from the installed ones (changed: `SKILL.md`); the signature `SIGNATURE.json` is invalid: files changed after signing: `SKILL.md` has changed
     hint: `prowess install --user` restores what the lock file lists
     ");
     // Nobody has vouched for the other one, so it is asked about like any file.
@@ -182,7 +182,7 @@ fn a_revoked_key_that_still_counts_is_told() {
     --- stdout
     greet 1.0.0: not as installed
       signature: the signature `SIGNATURE.json` is invalid: the key `[HEX]` was revoked at [TIME]
-      tier: it was installed as community and is experimental by what its signatures prove now
+      tier: it was installed as community, but its signatures now prove experimental
     --- stderr
     using your own skills in `~/.local/share/prowess`
     hint: don't use a skill with an invalid signature; ask its author, or uninstall it with `prowess remove`
@@ -204,7 +204,7 @@ fn the_next_step_is_one_that_helps() {
     exit 1
     --- stdout
     greet 1.0.0: not as installed
-      tier: it was installed as community and is experimental by what its signatures prove now
+      tier: it was installed as community, but its signatures now prove experimental
     --- stderr
     using the project's skills in `[SCENE]/work/.prowess`
     hint: `prowess trust list` shows whose signatures count; trust the key with `prowess trust add`, or uninstall the skill with `prowess remove`
@@ -216,9 +216,9 @@ fn the_next_step_is_one_that_helps() {
     exit 1
     --- stdout
     greet 1.0.0: not as installed
-      content: its files are not what was installed (added: `more.txt`)
+      content: its files differ from the installed ones (added: `more.txt`)
       signature: the signature `SIGNATURE.json` is invalid: files changed after signing: `more.txt` was not signed
-      tier: it was installed as community and is experimental by what its signatures prove now
+      tier: it was installed as community, but its signatures now prove experimental
     --- stderr
     using the project's skills in `[SCENE]/work/.prowess`
     hint: `prowess install --project` restores what the lock file says
@@ -241,7 +241,7 @@ fn the_next_step_is_one_that_helps() {
     exit 1
     --- stdout
     greet 1.0.0: not as installed
-      content: its files do not have the digest that the lock file names as `integrity`
+      content: its files don't match the `integrity` digest in the lock file
     --- stderr
     using the project's skills in `[SCENE]/work/.prowess`
     hint: `prowess install --project` restores what the lock file says

@@ -271,12 +271,12 @@ fn what_others_need_stays_and_what_nobody_needs_goes() {
       from   http://[HOST] (acme)
       files  1 (81 bytes)
       agent  follows its text with the agent's own rights
-      ! it would come along with another skill, and experimental skills are only installed by name
+      ! it is a dependency, and experimental skills are only installed when requested by name
     greet 1.0.0, experimental
       from   [SCENE]/greet
       files  1 (121 bytes)
       agent  follows its text with the agent's own rights
-    error: `part` was not installed: it would come along with another skill, and experimental skills are only installed by name
+    error: `part` was not installed: it is a dependency, and experimental skills are only installed when requested by name
     hint: install it by its own name first, then what needs it
     hint: install it without a trusted signature with `--allow-experimental`
     ");
@@ -287,7 +287,7 @@ fn what_others_need_stays_and_what_nobody_needs_goes() {
     exit 4
     --- stderr
     using your own skills in `~/.local/share/prowess`
-    error: `part` is needed by `greet`, `other`
+    error: `part` is required by `greet`, `other`
     hint: remove those as well: `prowess remove part greet other`
     ");
     assert_snapshot!(scene.run("remove greet"), @"

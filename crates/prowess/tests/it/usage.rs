@@ -106,8 +106,17 @@ const VERBS: &[&str] = &[
 ];
 
 /// Verbs whose examples need something that a test has not: a run that was stopped, documents.
-const OTHERS: &[&str] =
-    &["workflow resume", "kb", "kb new", "kb add", "kb list", "kb search", "kb remove", "kb info"];
+const OTHERS: &[&str] = &[
+    "agent run",
+    "workflow resume",
+    "kb",
+    "kb new",
+    "kb add",
+    "kb list",
+    "kb search",
+    "kb remove",
+    "kb info",
+];
 
 #[test]
 fn help_fits_a_terminal() {
@@ -153,7 +162,9 @@ fn the_examples_of_every_help_run() {
 #[test]
 fn verbs_that_run_something_name_their_exit_codes() {
     let scene = scene();
-    for verb in ["run", "workflow check", "workflow run", "workflow resume", "workflow list"] {
+    for verb in
+        ["run", "agent run", "workflow check", "workflow run", "workflow resume", "workflow list"]
+    {
         let help = scene.stdout(&format!("{verb} --help"));
         for part in ["Examples:", "Exit codes:", "  0  "] {
             assert!(help.contains(part), "{verb} lacks {part}");

@@ -4,6 +4,7 @@ use clap::Args;
 use prowess_library::packages::{AgentSkills, AgentTargets, ChangeGoal, ChangeRequest};
 use prowess_store::places::Scope;
 use prowess_store::review::InstallPermissions;
+use prowess_store::suspicion::AllowedRules;
 use serde_json::json;
 
 use super::{Agent, AgentOptions};
@@ -111,6 +112,7 @@ fn install(
             experimental: !goal.allowed.is_empty(),
             unsigned: arguments.allow_unsigned,
             replace_owner: arguments.replace_owner,
+            blocked: AllowedRules::NONE,
         },
         goal: ChangeGoal::Agent(goal),
         scope: Scope::Project,

@@ -8,17 +8,16 @@ use clap::Args;
 use prowess_core::Remedy;
 use prowess_engine::{ApprovalRequest, LoadedSkill};
 use prowess_format::command;
-use prowess_format::skill::{Tool, ToolKind};
 use prowess_mcp::{
     AskOnTerminal, HttpSettings, LeftOut, ServerSettings, SkillServer, SkillSource, Wording,
 };
-use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::Outcome;
 use crate::error::Error;
 use crate::render::problem_text::hints;
 use crate::run::prompt_run;
+use crate::run::terminal_command::terminal_command;
 use crate::session;
 use crate::terminal::approval_prompt;
 use crate::terminal::printer::{Printer, inline};
@@ -27,8 +26,6 @@ use crate::terminal::printer::{Printer, inline};
 const TOKEN: &str = "PROWESS_MCP_TOKEN";
 /// A shorter token could be guessed.
 const MIN_TOKEN: usize = 16;
-/// The most bytes of values that a command for a terminal repeats.
-const MAX_VALUES: usize = 4096;
 
 /// What is served, and how.
 #[derive(Args)]
@@ -167,34 +164,28 @@ impl Wording for CommandLine {
         let is_for_terminal = |remedy: &&Remedy| {
             !matches!(remedy, Remedy::Approve | Remedy::ApproveInPerson | Remedy::GiveInput(_))
         };
-        let remedies: Vec<Remedy> = remedies.iter().filter(is_for_terminal).cloned().collect();
-        hints(&remedies)
+        let remedies = remedies.iter().filter(is_for_terminal);
+        let lines = remedies.flat_map(|remedy| match remedy {
+            // The user's terminal is somewhere else than this server.
+            Remedy::TakeQuiz(place) => vec![format!("take it with `{}`", quiz_command(place))],
+            remedy => hints(std::slice::from_ref(remedy)),
+        });
+        lines.collect()
     }
 
     fn ask_on_terminal(&self, call: &AskOnTerminal<'_>) -> String {
-        let mut words =
-            vec!["prowess".to_owned(), "run".to_owned(), reference(call.skill, call.tool)];
-        if call.tool.kind != ToolKind::Script {
-            let values = Value::Object(call.values.clone()).to_string();
-            if !call.values.is_empty() && values.len() <= MAX_VALUES {
-                words.extend(["--inputs".to_owned(), values]);
-            }
-        }
-        words.extend(["--cwd".to_owned(), call.working_directory.display().to_string()]);
-        let arguments = call.values.get(prowess_engine::ARGUMENTS).and_then(Value::as_array);
-        if let (ToolKind::Script, Some(arguments)) = (call.tool.kind, arguments) {
-            words.push("--".to_owned());
-            words.extend(
-                arguments
-                    .iter()
-                    .map(|it| it.as_str().map_or_else(|| it.to_string(), str::to_owned)),
-            );
-        }
+        terminal_command(call.skill, call.tool, call.values, call.working_directory)
+    }
+
+    fn approve_commands(&self, skill: &LoadedSkill) -> String {
+        let place = skill.place().display().to_string();
+        let words = ["prowess", "render", &place, "--run-commands"].map(str::to_owned);
         inline(&command::join(&words)).into_owned()
     }
 }
 
-/// The skill and its tool, as the verb `run` names them.
-fn reference(skill: &LoadedSkill, tool: &Tool) -> String {
-    format!("{}/{}", skill.place().display(), tool.name.value)
+/// The command for the quiz of the skill at a place.
+fn quiz_command(place: &str) -> String {
+    let words = ["prowess", "quiz", place].map(str::to_owned);
+    inline(&command::join(&words)).into_owned()
 }

@@ -95,7 +95,8 @@ impl<'p> WorkflowPrinter<'p> {
             | Event::Output { .. }
             | Event::Error { .. }
             | Event::Done(_)
-            | Event::Workflow(_) => {}
+            | Event::Workflow(_)
+            | Event::Agent(_) => {}
         }
     }
 
