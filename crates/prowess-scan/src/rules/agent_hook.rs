@@ -123,7 +123,9 @@ fn collect(value: &Value, inside: bool, depth: usize, commands: &mut Vec<(String
             }
         }
         Value::Array(values) => {
-            values.iter().for_each(|value| collect(value, inside, depth + 1, commands))
+            for value in values {
+                collect(value, inside, depth + 1, commands);
+            }
         }
         _ => {}
     }
