@@ -147,6 +147,11 @@ impl Envelope {
         }
     }
 
+    /// Creates the envelope of a program that has ended and printed nothing.
+    pub fn ended(outcome: RunOutcome, exit_code: i32) -> Self {
+        Self { error: None, ..Self::not_started(outcome, exit_code, String::new()) }
+    }
+
     /// Creates the envelope of a prompt skill that was answered.
     pub fn answered(answer: AnswerDetails) -> Self {
         Self {

@@ -194,6 +194,8 @@ remedies! {
     TrustPublisher = "trust_publisher", "trust the publisher's key";
     /// Accept a new key for a skill.
     AcceptKey(skill) = "accept_key", "accept the new key of `{skill}`";
+    /// Review the changes of a run, which wait to be applied or discarded; the target is its id.
+    ReviewChanges(run) = "review_changes", "review the changes of the run `{run}`, then apply or discard them";
     /// Create a signing key.
     CreateKey(name) = "create_key", "create the key `{name}`";
     /// List the available models.

@@ -11,6 +11,8 @@ pub struct RunChanges {
     pub changes: Vec<ChangedFile>,
     /// What became of them: all or nothing.
     pub state: ChangesState,
+    /// The exit code of the tool itself, which the run has if its changes are accepted later.
+    pub exit_code: i32,
 }
 
 /// What became of the changes of a run.

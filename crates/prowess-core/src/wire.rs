@@ -11,6 +11,7 @@ use crate::event::{CitedSource, Event, StandardStream, Thought};
 use crate::frame::RunId;
 use crate::model::Usage;
 use crate::problem::Remedy;
+use crate::run_changes::{ChangedFile, ChangesState, RunChanges};
 use crate::workflow_event::WorkflowEvent;
 
 /// Writes an envelope as in GIB §4.3 and §4.4. `truncated` is always present (R29); our own keys follow those of the
@@ -37,6 +38,13 @@ pub fn envelope(envelope: &Envelope) -> Value {
     }
     if !envelope.warnings.is_empty() {
         put("warnings", envelope.warnings.clone().into());
+    }
+    if let Some(run) = &envelope.changes {
+        if run.state != ChangesState::None {
+            put("run", run.run.clone().into());
+        }
+        put("changes", changes(run));
+        put("changes_applied", (run.state == ChangesState::Applied).into());
     }
     if !envelope.context.is_empty() {
         put("context", envelope.context.clone().into());
@@ -70,6 +78,27 @@ pub fn envelope(envelope: &Envelope) -> Value {
         }
     }
     Value::Object(object)
+}
+
+/// Writes the changes of a run: all of them are applied, or none. Names that are not UTF-8 are lossy.
+pub fn changes(run: &RunChanges) -> Value {
+    let is_applied = run.state == ChangesState::Applied;
+    let change = |file: &ChangedFile| {
+        let mut object = json!({
+            "path": file.path.to_string_lossy(),
+            "kind": file.kind,
+            "bytes": file.bytes,
+            "applied": is_applied,
+        });
+        if let Some(reason) = &file.reason {
+            object["reason"] = reason.as_str().into();
+        }
+        if !is_applied {
+            object["decision"] = file.decision.as_str().into();
+        }
+        object
+    };
+    run.changes.iter().map(change).collect()
 }
 
 /// Writes events as JSON objects `{"event", "data"}`. It holds back incomplete characters, so that none is split.

@@ -562,6 +562,16 @@ impl Skill {
         }
     }
 
+    /// The version under which the skill is packed, signed and published: the declared one or, in a dialect without a field for
+    /// it, an unknown `version` at the top level or that of the open standard's `metadata`.
+    pub fn published_version(&self) -> Option<&str> {
+        let unread = || {
+            let known = self.extra.iter().chain(&self.metadata);
+            known.filter(|(key, _)| key == "version").find_map(|(_, value)| value.as_str())
+        };
+        self.version.as_ref().map(|version| version.as_str()).or_else(unread)
+    }
+
     /// The declared name as text.
     pub fn name_text(&self) -> Option<&str> {
         self.name.as_ref().map(|name| name.as_str())

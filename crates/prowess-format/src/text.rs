@@ -213,10 +213,42 @@ pub fn visible(text: &str) -> std::borrow::Cow<'_, str> {
         .into()
 }
 
-/// Like [`visible`], with line breaks escaped too. A file name may contain one.
+/// Like [`visible`], with line breaks escaped too, and everything that looks like a space and is none. A file name may
+/// contain them.
 pub fn visible_line(text: &str) -> std::borrow::Cow<'_, str> {
-    if !text.contains(['\n', '\r']) {
+    if !text.contains(|character| matches!(character, '\n' | '\r') || is_false_space(character)) {
         return visible(text);
     }
-    visible(text).replace('\n', "\\n").replace('\r', "\\r").into()
+    let mut line = String::with_capacity(text.len());
+    for character in visible(text).chars() {
+        match character {
+            '\n' => line.push_str("\\n"),
+            '\r' => line.push_str("\\r"),
+            other if is_false_space(other) => line.extend(other.escape_unicode()),
+            other => line.push(other),
+        }
+    }
+    line.into()
+}
+
+/// Whether a character looks like a space: two names that differ in it look the same.
+fn is_false_space(character: char) -> bool {
+    matches!(
+        character,
+        '\u{a0}' | '\u{1680}' | '\u{2000}'
+            ..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{2800}' | '\u{3000}'
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn false_spaces_are_visible_in_lines() {
+        // Finding 20: two names that look the same.
+        assert_eq!(visible_line("a\u{a0}b\u{2800}c d\n"), "a\\u{a0}b\\u{2800}c d\\n");
+        assert_eq!(visible_line("plain text"), "plain text");
+        assert_eq!(visible("Ça va\u{a0}?"), "Ça va\u{a0}?", "texts of several lines keep them");
+    }
 }
