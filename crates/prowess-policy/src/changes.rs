@@ -238,8 +238,15 @@ fn in_repository(
     change: &ProposedChange<'_>,
     context: &ChangeContext<'_>,
 ) -> Option<ChangeVerdict> {
-    let mut names = change.path.iter();
-    let found = names.find(|name| (context.is_dot_git)(name.as_encoded_bytes()))?;
+    let is_dot_git = |name: &OsStr| (context.is_dot_git)(name.as_encoded_bytes());
+    // Of a linked worktree, folders in the repository are granted themselves.
+    let is_granted_inside = change.folder.iter().any(is_dot_git);
+    let full = change.folder.join(change.path);
+    let mut names = full.iter();
+    let found = names.find(|name| is_dot_git(name))?;
+    if is_granted_inside && names.clone().next().is_some_and(|name| name == "worktrees") {
+        names.nth(1);
+    }
     if matches!(change.after, Some(ProposedEntry::Link(_))) {
         return Some(ChangeVerdict::Refuse(GIT_LINK));
     }

@@ -4,6 +4,7 @@ use prowess_format::permission::{Domain, Level};
 use prowess_format::skill::ToolKind;
 
 use crate::approval::{ApprovalChange, ApprovalStatus, Approvals};
+use crate::binaries::{self, RefusedCommand};
 use crate::decision::{
     AllowReason, Allowed, ApprovalQuestion, Case, Decision, Denial, Denied, Frequency, Reason,
     ReasonKind, UnavailableGrant,
@@ -156,7 +157,29 @@ fn denials(request: &RunRequest, wanted: &GrantSet, mode: Mode) -> Vec<Denial> {
             denials.push(Denial::ProgramNotGranted(text.clone()));
         }
     }
+    denials.extend(refused_command(request, wanted).map(Denial::Command));
     denials
+}
+
+/// The form of the table of refused commands that the command line has, unless the user grants its program by name.
+fn refused_command(request: &RunRequest, wanted: &GrantSet) -> Option<RefusedCommand> {
+    let (program, arguments) = request.command.as_ref()?;
+    let refused = binaries::refused_command(program, arguments)?;
+    let name = refused.form.split(' ').next().unwrap_or_default().to_owned();
+    let is_users = wanted.grants().iter().any(|grant| {
+        grant.source().is_users()
+            && matches!(grant.scope(), GrantScope::Program(program) if names_program(program, &name))
+    });
+    (!is_users).then_some(refused)
+}
+
+/// Whether a program of a grant has a name.
+fn names_program(program: &Program, name: &str) -> bool {
+    match program {
+        Program::Named(known) => known == name,
+        Program::At(path) => path.rsplit('/').next() == Some(name),
+        Program::Own(_) => false,
+    }
 }
 
 /// The reasons to ask the user, the most important first.

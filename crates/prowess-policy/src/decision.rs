@@ -6,6 +6,7 @@ use prowess_format::permission::Domain;
 use prowess_format::text::{visible, visible_line};
 
 use crate::approval::{Approval, ApprovalChange, Digest, ProgramPin, Project};
+use crate::binaries::RefusedCommand;
 use crate::grant::{Grant, GrantSource};
 use crate::grants::RefusedGrant;
 use crate::mode::Mode;
@@ -167,6 +168,8 @@ pub enum Denial {
     /// It requests access to this machine or its local network, which can't be granted (attack
     /// sandbox-C12).
     OwnMachine(Grant),
+    /// Its command line is in the table of refused commands (GAIX-25).
+    Command(RefusedCommand),
     /// The user grants something that no tool gets on this machine.
     Unavailable {
         /// The grant.
@@ -477,6 +480,9 @@ impl fmt::Display for Denial {
             Denial::Refused(refusal) => write!(f, "{refusal}"),
             Denial::ProgramNotGranted(program) => {
                 write!(f, "it starts `{}`, although it declares that it does not", visible(program))
+            }
+            Denial::Command(refused) => {
+                write!(f, "it starts {}", visible_line(&refused.to_string()))
             }
             Denial::OwnMachine(grant) => {
                 let grant = grant.to_string();

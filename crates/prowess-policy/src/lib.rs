@@ -8,6 +8,7 @@
 //! approval of a [`ApprovalQuestion`] create one.
 
 pub mod approval;
+pub mod binaries;
 pub mod changes;
 mod decide;
 mod decision;

@@ -22,6 +22,7 @@ pub struct RunRequest {
     pub(crate) tool: String,
     pub(crate) kind: ToolKind,
     pub(crate) program: Option<String>,
+    pub(crate) command: Option<(String, Vec<String>)>,
     pub(crate) digest: Digest,
     pub(crate) pins: Vec<ProgramPin>,
     pub(crate) skill_pins: Vec<ProgramPin>,
@@ -105,6 +106,7 @@ impl RunRequest {
             tool: tool.name.value.clone(),
             kind: tool.kind,
             program: program_of(tool),
+            command: None,
             digest,
             pins,
             skill_pins: Vec::new(),
@@ -124,6 +126,13 @@ impl RunRequest {
     #[must_use]
     pub fn with_pins(mut self, pins: Vec<ProgramPin>) -> Self {
         self.pins = pins;
+        self
+    }
+
+    /// Sets the command line that is started, which is compared with the [table of refused commands](crate::binaries).
+    #[must_use]
+    pub fn with_command(mut self, program: &str, arguments: &[String]) -> Self {
+        self.command = Some((program.to_owned(), arguments.to_vec()));
         self
     }
 

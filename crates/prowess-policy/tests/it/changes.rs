@@ -47,6 +47,33 @@ fn word(verdict: ChangeVerdict) -> &'static str {
 }
 
 #[test]
+fn the_repository_of_a_linked_worktree_is_one_too() {
+    let folders = [PathBuf::from("/repo/.git/worktrees/w"), PathBuf::from("/repo/.git/objects")];
+    let verdict = |folder: usize, path: &str, after, may_start_git| {
+        let context = ChangeContext {
+            home: Path::new("/home/ada"),
+            search_path: &[],
+            writable: &folders,
+            named_by_git: &[],
+            may_start_git,
+            is_dot_git,
+        };
+        let folder = &folders[folder];
+        let change = ProposedChange { folder, path: Path::new(path), after, was_executable: false };
+        word(examine(&change, &context))
+    };
+    for path in ["index", "HEAD", "logs/HEAD", "COMMIT_EDITMSG"] {
+        assert_eq!(verdict(0, path, FILE, true), "apply", "{path}");
+        assert_eq!(verdict(0, path, FILE, false), "ask", "{path}");
+    }
+    assert_eq!(verdict(0, "commondir", FILE, true), "ask");
+    assert_eq!(verdict(1, "ab/cdef", FILE, true), "apply");
+    assert_eq!(verdict(1, "info/alternates", FILE, true), "ask");
+    let link = Some(ProposedEntry::Link(Path::new("/etc/passwd")));
+    assert_eq!(verdict(0, "logs/HEAD", link, true), "refuse");
+}
+
+#[test]
 fn ordinary_files_are_applied_and_others_asked_about() {
     let cases = [
         ("src/main.rs", "apply"),

@@ -109,6 +109,33 @@ fn protected_places_are_never_written() {
     );
 }
 
+/// Finding 13: tokens of agents, profiles of browsers, histories of shells.
+#[test]
+fn secrets_of_programs_are_never_read() {
+    let secrets = [
+        ".pgpass",
+        ".my.cnf",
+        ".vault-token",
+        ".bash_history",
+        ".zsh_history",
+        ".local/share/fish/fish_history",
+        ".psql_history",
+        ".claude.json",
+        ".claude/.credentials.json",
+        ".codex/auth.json",
+        ".config/github-copilot/apps.json",
+        ".config/BraveSoftware/Default/Login Data",
+        ".config/microsoft-edge/Default/Cookies",
+        ".m2/settings.xml",
+        ".terraform.d/credentials.tfrc.json",
+    ];
+    for name in secrets {
+        let action = format!("read ~/{name}");
+        check(&["filesystem:read:~/**"], Tier::Verified, &[(&action, false)]);
+        check(&[&format!("filesystem:read:~/{name}")], Tier::Verified, &[(&action, true)]);
+    }
+}
+
 /// A location of secrets is only accessible by naming it.
 #[test]
 fn locations_of_secrets_must_be_named() {
