@@ -21,5 +21,5 @@ pub use linux::faults;
 #[cfg(target_os = "linux")]
 pub use linux::{
     ApplyError, ApplyReport, Durability, Layer, ReadError, Retention, RunFolder, RunStatus,
-    StageError, UndoError, expire, list, recover,
+    StageError, UndoError, check_folder, expire, list, recover,
 };

@@ -11,7 +11,8 @@ use crate::host::Host;
 use crate::policy::HostAccess;
 use crate::refusal::NetworkRefusal;
 
-/// Header fields that override the method (attack sandbox-C21).
+/// Header fields that override the method (attack sandbox-C21). Servers that pass fields on as variables, as CGI does, take
+/// an underscore for a hyphen.
 const METHOD_OVERRIDES: [&str; 3] =
     ["x-http-method-override", "x-http-method", "x-method-override"];
 
@@ -58,7 +59,9 @@ fn check_read_request(head: &Head, host: &Host, port: u16) -> Result<(), Network
     if upgrades {
         return Err(NetworkRefusal::smuggling(host, port, "changing the protocol (`Upgrade`)"));
     }
-    if let Some(name) = METHOD_OVERRIDES.iter().find(|name| head.fields.contains_key(**name)) {
+    let is_sent =
+        |name: &&&str| head.fields.keys().any(|field| field.as_str().replace('_', "-") == ***name);
+    if let Some(name) = METHOD_OVERRIDES.iter().find(is_sent) {
         return Err(NetworkRefusal::smuggling(
             host,
             port,

@@ -19,7 +19,9 @@ mod unsupported;
 
 pub use error::SandboxError;
 #[cfg(target_os = "linux")]
-pub use linux::{Canceller, PreparedSandbox, Sandbox, has_memory_accounting, probe, run, warm_up};
+pub use linux::{
+    Canceller, PreparedSandbox, Sandbox, has_memory_accounting, probe, run, try_overlay, warm_up,
+};
 #[cfg(target_os = "macos")]
 pub use macos::{Canceller, PreparedSandbox, Sandbox, has_memory_accounting, probe, run, warm_up};
 pub use output::{Capture, Captured, OUTPUT_HEAD_BYTES, OUTPUT_TAIL_BYTES};

@@ -20,8 +20,8 @@ pub struct Spec {
     pub working_directory: PathBuf,
     /// Granted files and folders.
     pub files: Vec<FileGrant>,
-    /// Writable folders among `files` that stay as they are: what the program writes there goes to the
-    /// upper layer of an overlay.
+    /// Writable folders among `files`, with or without a pattern, that stay as they are: what the
+    /// program writes there goes to the upper layer of an overlay.
     pub staged: Vec<StagedFolder>,
     /// How to treat files that are hard-linked outside a writable folder.
     pub hard_links: HardLinks,
@@ -96,8 +96,8 @@ pub struct StagedFolder {
     /// The granted folder, as in its grant. Grants for writing inside it are part of it; grants for
     /// reading inside it protect what they name.
     pub path: PathBuf,
-    /// The upper layer: a folder outside of `path` that holds only what the run has changed, with
-    /// deletions as an overlay marks them.
+    /// The upper layer: a folder that holds only what the run has changed, with deletions as an overlay
+    /// marks them. It is outside of `path`, unless the grant has a pattern.
     pub upper: PathBuf,
     /// The overlay's working folder, next to the upper layer.
     pub work: PathBuf,

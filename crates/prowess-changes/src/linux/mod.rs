@@ -16,7 +16,9 @@ use entry::State;
 
 pub use apply::{ApplyError, ApplyReport, Durability, UndoError};
 pub use read::ReadError;
-pub use run_folder::{Layer, Retention, RunFolder, RunStatus, StageError, expire, list, recover};
+pub use run_folder::{
+    Layer, Retention, RunFolder, RunStatus, StageError, check_folder, expire, list, recover,
+};
 
 #[cfg(feature = "faults")]
 use faults::step;

@@ -150,6 +150,10 @@ pub enum StageError {
     /// The place for staged files is in the folder itself.
     #[error("`{}` contains the folder in which changes are kept", .0.display())]
     Around(PathBuf),
+    /// The folder, or something in it, belongs to another user or group. An ordinary user has one of each in a sandbox, so
+    /// an overlay can't copy it.
+    #[error("`{}` belongs to another user or group", .0.display())]
+    Foreign(PathBuf),
     /// There is no place on the folder's filesystem.
     #[error("there is no place for staged files on the filesystem of `{}`: {source}", .target.display())]
     NoPlace {
@@ -166,6 +170,15 @@ pub enum StageError {
         /// The error.
         source: io::Error,
     },
+}
+
+/// How a program writes to a layer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LayerKind {
+    /// Through an overlay.
+    Overlay,
+    /// To copies, of which those that changed are put into the layer afterwards.
+    Copies,
 }
 
 /// The state of a run's changes.
@@ -203,6 +216,18 @@ impl RunFolder {
         let created = entry::state_of(&folder).map_err(|it| failed(&path)(it.into()))?.changed;
         let layers = Vec::new();
         Ok(Self { home, id: id.to_owned(), folder, layers, created })
+    }
+
+    /// Sets when the run has begun, if that is before its folder was created: the start of the program only has to be later
+    /// than that, which saves waiting for the filesystem's clock.
+    #[must_use]
+    pub fn begun_at(mut self, time: SystemTime) -> Self {
+        let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let begun = (i64::try_from(since.as_secs()), i64::from(since.subsec_nanos()));
+        if let (Ok(seconds), nanoseconds) = begun {
+            self.created = self.created.min((seconds, nanoseconds));
+        }
+        self
     }
 
     /// Opens the folder of a run, unless another process uses it, and finishes what a killed process has begun: `None` if
@@ -267,19 +292,43 @@ impl RunFolder {
         }
     }
 
-    /// Makes a layer for a granted folder, on its filesystem.
+    /// Makes a layer for a granted folder over which an overlay is mounted, on its filesystem.
     pub fn add_layer(&mut self, target: &Path, is_created: bool) -> Result<&Layer, StageError> {
+        self.layer(target, is_created, LayerKind::Overlay)
+    }
+
+    /// Makes a layer for a granted folder of which the program gets copies of single files. No overlay is mounted, so mount
+    /// points below the folder and the place for staged files in it don't matter.
+    pub fn add_copies_layer(
+        &mut self,
+        target: &Path,
+        is_created: bool,
+    ) -> Result<&Layer, StageError> {
+        self.layer(target, is_created, LayerKind::Copies)
+    }
+
+    fn layer(
+        &mut self,
+        target: &Path,
+        is_created: bool,
+        kind: LayerKind,
+    ) -> Result<&Layer, StageError> {
         let failed = |source: io::Error| StageError::Io { path: target.to_owned(), source };
         if self.layers.len() == MAX_LAYERS {
             return Err(failed(io::Error::other("too many folders are granted")));
         }
         let folder = entry::open_absolute(target).map_err(|it| failed(it.into()))?;
-        if let Some(mount) = mounts_below(target).map_err(failed)?.into_iter().next() {
-            return Err(StageError::Mounts { target: target.to_owned(), mount });
+        if kind == LayerKind::Overlay {
+            if let Some(mount) = mounts_below(target).map_err(failed)?.into_iter().next() {
+                return Err(StageError::Mounts { target: target.to_owned(), mount });
+            }
+            if let Some(path) = foreign_entry(target, &folder).map_err(failed)? {
+                return Err(StageError::Foreign(path));
+            }
         }
         let state = entry::state_of(&folder).map_err(|it| failed(it.into()))?;
         let number = self.layers.len();
-        let place = self.place(target, &folder, number)?;
+        let place = self.place(target, &folder, number, kind)?;
         let made = |source: io::Error| StageError::NoPlace { target: target.to_owned(), source };
         for name in ["", UPPER, WORK, OLD_VERSIONS] {
             fs::DirBuilder::new().mode(0o700).create(place.join(name)).map_err(made)?;
@@ -307,7 +356,15 @@ impl RunFolder {
 
     /// The folder for a layer: in the run's folder if things can be renamed from there to the granted folder, or at the
     /// top of the granted folder's mount.
-    fn place(&self, target: &Path, folder: &OwnedFd, number: usize) -> Result<PathBuf, StageError> {
+    fn place(
+        &self,
+        target: &Path,
+        folder: &OwnedFd,
+        number: usize,
+        kind: LayerKind,
+    ) -> Result<PathBuf, StageError> {
+        // A program must not see in an overlay what it writes to that.
+        let is_refused = |place: &Path| kind == LayerKind::Overlay && place.starts_with(target);
         let failed = |source: io::Error| StageError::NoPlace { target: target.to_owned(), source };
         let mount = mount_of(folder).map_err(failed)?;
         let place = if mount_of(&self.folder).map_err(failed)? == mount {
@@ -315,7 +372,7 @@ impl RunFolder {
         } else {
             let top = top_of_mount(target, mount).map_err(failed)?;
             let shared = top.join(format!(".prowess-{}", rustix::process::geteuid().as_raw()));
-            if shared.starts_with(target) {
+            if is_refused(&shared) {
                 return Err(StageError::Around(target.to_owned()));
             }
             match fs::DirBuilder::new().mode(0o700).create(&shared) {
@@ -328,7 +385,7 @@ impl RunFolder {
             must_be_own(&opened).map_err(failed)?;
             shared.join(format!("{}-{number}", self.id))
         };
-        if place.starts_with(target) {
+        if is_refused(&place) {
             return Err(StageError::Around(target.to_owned()));
         }
         Ok(place)
@@ -693,6 +750,29 @@ fn must_be_own(file: &OwnedFd) -> io::Result<()> {
     if is_own { Ok(()) } else { Err(refuse()) }
 }
 
+/// Whether changes to a folder could be staged, as far as that is known without trying: the mounts below it, its owner, and
+/// where staged files would be. `home` is the folder of all runs, which need not exist.
+pub fn check_folder(home: &Path, target: &Path) -> Result<(), StageError> {
+    let failed = |source: io::Error| StageError::Io { path: target.to_owned(), source };
+    let folder = entry::open_absolute(target).map_err(|it| failed(it.into()))?;
+    if let Some(mount) = mounts_below(target).map_err(failed)?.into_iter().next() {
+        return Err(StageError::Mounts { target: target.to_owned(), mount });
+    }
+    if let Some(path) = foreign_entry(target, &folder).map_err(failed)? {
+        return Err(StageError::Foreign(path));
+    }
+    let place = home.ancestors().find_map(|above| above.canonicalize().ok());
+    let place = place.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?;
+    let near = entry::open_absolute(&place).map_err(|it| failed(it.into()))?;
+    let mount = mount_of(&folder).map_err(failed)?;
+    let is_around = if mount_of(&near).map_err(failed)? == mount {
+        home.starts_with(target) || place.starts_with(target)
+    } else {
+        top_of_mount(target, mount).map_err(failed)? == target
+    };
+    if is_around { Err(StageError::Around(target.to_owned())) } else { Ok(()) }
+}
+
 /// The mount and filesystem of something: within both, things can be renamed.
 fn mount_of(file: &OwnedFd) -> io::Result<(u64, u64)> {
     let wanted = StatxFlags::BASIC_STATS | StatxFlags::MNT_ID;
@@ -702,6 +782,30 @@ fn mount_of(file: &OwnedFd) -> io::Result<(u64, u64)> {
         return Err(io::Error::from(io::ErrorKind::Unsupported));
     }
     Ok((stat.stx_mnt_id, device))
+}
+
+/// The folder itself or an entry of it that belongs to another user or group, unless this process is root's. Deeper ones are
+/// not looked for: a program that changes them is told so by the kernel.
+fn foreign_entry(target: &Path, folder: &OwnedFd) -> io::Result<Option<PathBuf>> {
+    /// Maximum number of entries that are looked at.
+    const MAX_ENTRIES: u64 = 4096;
+    let user = rustix::process::geteuid();
+    if user.is_root() {
+        return Ok(None);
+    }
+    let own = (user.as_raw(), rustix::process::getegid().as_raw());
+    let stat = rustix::fs::fstat(folder)?;
+    if (stat.st_uid, stat.st_gid) != own {
+        return Ok(Some(target.to_owned()));
+    }
+    let Some(names) = entry::names(folder.as_fd(), MAX_ENTRIES)? else { return Ok(None) };
+    for name in names {
+        let stat = entry::stat_at(folder.as_fd(), &name)?;
+        if stat.is_some_and(|stat| (stat.st_uid, stat.st_gid) != own) {
+            return Ok(Some(target.join(name)));
+        }
+    }
+    Ok(None)
 }
 
 /// The topmost folder of the mount of a path.

@@ -22,7 +22,7 @@ fn read_access_allows_safe_requests_only() {
     // GAIA-3.2-5, sandbox-C18, sandbox-C20 to sandbox-C23
     let fetch_with_body = format!("{FETCH}Content-Length: 9\r\n");
     let fetch_upgrading = format!("{FETCH}Upgrade: websocket\r\n");
-    let table: [(&str, &str, Result<(), RefusalKind>); 32] = [
+    let table: [(&str, &str, Result<(), RefusalKind>); 34] = [
         ("GET /", "", Ok(())),
         ("HEAD /", "", Ok(())),
         ("OPTIONS *", "", Ok(())),
@@ -45,6 +45,8 @@ fn read_access_allows_safe_requests_only() {
         ("GET /", "X-HTTP-Method-Override: DELETE\r\n", SMUGGLING),
         ("GET /", "x-method-override: PUT\r\n", SMUGGLING),
         ("GET /", "X-HTTP-Method: MERGE\r\n", SMUGGLING),
+        ("GET /", "X_HTTP_METHOD_OVERRIDE: DELETE\r\n", SMUGGLING),
+        ("GET /", "X-Http_Method-Override: DELETE\r\n", SMUGGLING),
         ("POST /r.git/git-upload-pack", &fetch_with_body, Ok(())),
         ("POST /r.git/git-upload-pack", &fetch_upgrading, SMUGGLING),
         ("POST /r.git/git-upload-pack", "Content-Type: application/json\r\n", METHOD),

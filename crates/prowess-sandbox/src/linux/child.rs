@@ -242,10 +242,16 @@ fn close_others(keep: &[RawFd]) -> Outcome {
     sys::close_range(next, u32::MAX)
 }
 
+/// What a run may have of the user's inotify instances, of which there are 128 for all programs together.
+const INOTIFY_INSTANCES: &[u8] = b"16";
+
 fn map_user(users: &[u8], groups: &[u8]) -> Outcome {
     sys::write_file(c"/proc/self/setgroups", b"deny")?;
     sys::write_file(c"/proc/self/uid_map", users)?;
-    sys::write_file(c"/proc/self/gid_map", groups)
+    sys::write_file(c"/proc/self/gid_map", groups)?;
+    // Counted in the user namespace, and in those around it. Where the host hides the setting, the host's limit applies.
+    let _ = sys::write_file(c"/proc/sys/user/max_inotify_instances", INOTIFY_INSTANCES);
+    Ok(())
 }
 
 /// Opens every granted path of the host before a mount hides it.

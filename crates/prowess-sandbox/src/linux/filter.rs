@@ -159,7 +159,14 @@ fn build(network: bool, counted: bool) -> Result<Vec<libc::sock_filter>, String>
         );
     } else {
         // Memory that belongs to no process can only be counted by a cgroup (attack sandbox-E07).
-        for call in [libc::SYS_memfd_create, libc::SYS_memfd_secret, libc::SYS_shmget] {
+        // Semaphores and message queues are memory of the kernel that no limit counts either.
+        for call in [
+            libc::SYS_memfd_create,
+            libc::SYS_memfd_secret,
+            libc::SYS_shmget,
+            libc::SYS_semget,
+            libc::SYS_msgget,
+        ] {
             rules.insert(call, Vec::new());
         }
         // Socket buffers are counted by the number of sockets, so their sizes must not change.
@@ -311,6 +318,19 @@ mod tests {
         for (network, counted) in [(false, false), (false, true), (true, false), (true, true)] {
             let filter = super::program(network, counted).expect("the filter compiles");
             assert!((50..4096).contains(&filter.len()), "{}", filter.len());
+        }
+    }
+
+    #[test]
+    fn without_a_control_group_the_kernel_keeps_no_memory_for_a_run() {
+        // Finding 15: a filter compares the number of a call with a constant.
+        let compared = |counted: bool, call: libc::c_long| {
+            let number = u32::try_from(call).expect("small");
+            let filter = super::program(false, counted).expect("the filter compiles");
+            filter.iter().filter(|line| line.k == number).count()
+        };
+        for call in [libc::SYS_shmget, libc::SYS_semget, libc::SYS_msgget] {
+            assert!(compared(false, call) > compared(true, call), "{call}");
         }
     }
 }

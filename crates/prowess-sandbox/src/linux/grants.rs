@@ -120,7 +120,7 @@ pub(super) fn show(view: &mut View, spec: &Spec) -> Result<Cleanup, SandboxError
         max_size: spec.limits.file_size,
     };
     for group in staged(&grants) {
-        let stage = afterwards.stage(view, &group, &spec.files)?;
+        let stage = afterwards.stage(view, &group, spec)?;
         afterwards.stages.push(stage);
     }
     for grant in grants {
@@ -160,14 +160,16 @@ enum Place<'s> {
 impl<'s> Overlays<'s> {
     fn new(spec: &'s Spec, grants: &[&'s FileGrant]) -> Result<Self, SandboxError> {
         for staged in &spec.staged {
-            let grant = grants.iter().find(|grant| {
-                grant.path == staged.path
-                    && grant.pattern.is_none()
-                    && grant.access == FileAccess::Write
-            });
+            let mut writing = grants
+                .iter()
+                .filter(|grant| grant.path == staged.path && grant.access == FileAccess::Write);
+            let grant = writing.clone().next();
+            // Without a pattern an overlay is mounted there.
+            let is_mounted = writing.any(|grant| grant.pattern.is_none());
             let folders = [&staged.path, &staged.upper, &staged.work];
-            let is_apart = !staged.upper.starts_with(&staged.path)
-                && !staged.work.starts_with(&staged.path)
+            let is_around = |path: &Path| is_mounted && path.starts_with(&staged.path);
+            let is_apart = !is_around(&staged.upper)
+                && !is_around(&staged.work)
                 && folders.iter().all(|path| check::is_plain(path));
             if grant.is_none() || !is_apart || !staged.path.is_dir() {
                 return Err(SandboxError::Invalid(format!(
@@ -180,6 +182,7 @@ impl<'s> Overlays<'s> {
     }
 
     fn place(&self, grant: &FileGrant) -> Place<'s> {
+        // What matches a pattern is copied.
         if grant.access != FileAccess::Write || grant.pattern.is_some() {
             return Place::Live;
         }
@@ -405,9 +408,10 @@ impl Cleanup {
         &mut self,
         view: &mut View,
         group: &Group<'_>,
-        all: &[FileGrant],
+        spec: &Spec,
     ) -> Result<Stage, SandboxError> {
         let grant = group.first;
+        let upper = spec.staged.iter().find(|staged| staged.path == grant.path);
         let patterns = Patterns::new(group.patterns.iter().copied())
             .map_err(|reason| refuse(grant, reason))?;
         let target = open(grant)?;
@@ -420,7 +424,8 @@ impl Cleanup {
             .map_err(|error| set_up("private folder", error))?;
         // Includes paths that don't exist yet: a program must not create what it may not change.
         // Writable folders are mounted next to the copies, if they exist.
-        let protected = all
+        let protected = spec
+            .files
             .iter()
             .filter(|other| other.pattern.is_none())
             .filter(|other| other.access != FileAccess::Write || other.path.exists())
@@ -436,6 +441,7 @@ impl Cleanup {
             protected,
             shows_others: group.cover.is_some(),
             max_size: self.max_size,
+            upper: upper.map(|staged| staged.upper.as_path()),
         })?;
         view.host(&stage.path, &stage.source, Rights::Write);
         if let Some(cover) = group.cover {

@@ -33,7 +33,7 @@ use sys::Cloned;
 use crate::error::SandboxError;
 use crate::probe::LayerState;
 use crate::spec::{Input, Observer, SandboxLimits, SandboxOutcome, Spec};
-pub use probe::probe;
+pub use probe::{probe, try_overlay};
 pub use supervise::{Canceller, Sandbox};
 
 /// Runs a program to its end.

@@ -168,6 +168,18 @@ fn overlays() -> Layer {
             "load the kernel module `overlay`, and allow mounting it in user namespaces".to_owned(),
         ),
     };
+    match try_overlay() {
+        Ok(()) => layer(
+            "overlays",
+            Ok("changes of a run can be staged before they are applied".to_owned()),
+        ),
+        Err(cause) => best_effort(cause),
+    }
+}
+
+/// Tries to stage writes in the folder for temporary files, without starting anything. The error is the
+/// cause. It takes some milliseconds.
+pub fn try_overlay() -> Result<(), String> {
     let tried = Scratch::new().and_then(|scratch| {
         let folders = ["granted", "up", "work"].map(|name| scratch.folder(name));
         let [granted, upper, work] = folders;
@@ -181,13 +193,10 @@ fn overlays() -> Layer {
         Ok((prepared, scratch))
     });
     match tried {
-        Ok((Ok(()), _)) => layer(
-            "overlays",
-            Ok("changes of a run can be staged before they are applied".to_owned()),
-        ),
-        Ok((Err(SandboxError::Staging { cause }), _)) => best_effort(cause),
-        Ok((Err(error), _)) => best_effort(error.to_string()),
-        Err(error) => best_effort(error.to_string()),
+        Ok((Ok(()), _)) => Ok(()),
+        Ok((Err(SandboxError::Staging { cause }), _)) => Err(cause),
+        Ok((Err(error), _)) => Err(error.to_string()),
+        Err(error) => Err(error.to_string()),
     }
 }
 

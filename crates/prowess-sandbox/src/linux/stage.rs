@@ -6,6 +6,9 @@
 //! files that match are copied back, each atomically; a file that the program deleted is deleted on
 //! the host too. Changes on the host during the run take precedence: a file that changed is left
 //! alone, and the program's version is reported as discarded.
+//!
+//! If the folder is staged, they are copied to the upper layer of an overlay that is never mounted,
+//! and the granted folder stays as it is.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CString, OsStr};
@@ -15,7 +18,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Stat, Timespec, Timestamps, Uid,
+    AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Stat, Timespec, Timestamps, Uid, XattrFlags,
 };
 use rustix::io::Errno;
 
@@ -53,6 +56,8 @@ pub(super) struct Stage {
     links: BTreeMap<PathBuf, Vec<u8>>,
     /// Mount points of other grants.
     places: BTreeSet<PathBuf>,
+    /// Where changes go instead of the granted folder.
+    upper: Option<UpperLayer>,
 }
 
 /// The input for a stage.
@@ -68,6 +73,8 @@ pub(super) struct Wanted<'w> {
     pub(super) shows_others: bool,
     /// Maximum size of a file.
     pub(super) max_size: u64,
+    /// Where changes go instead of the granted folder: the upper layer of an overlay.
+    pub(super) upper: Option<&'w Path>,
 }
 
 /// The state of a file on both sides when it was copied.
@@ -109,6 +116,10 @@ impl Stage {
     /// relative to the granted folder.
     pub(super) fn new(wanted: Wanted<'_>) -> Result<(Self, Vec<PathBuf>), SandboxError> {
         let (staged, source) = wanted.private;
+        let upper =
+            wanted.upper.map(UpperLayer::open).transpose().map_err(|errno| {
+                SandboxError::Staging { cause: io::Error::from(errno).to_string() }
+            })?;
         let mut stage = Self {
             path: wanted.path.to_owned(),
             source,
@@ -119,6 +130,7 @@ impl Stage {
             copies: BTreeMap::new(),
             links: BTreeMap::new(),
             places: BTreeSet::new(),
+            upper,
         };
         let found = stage.survey(wanted.shows_others, wanted.max_size)?;
         stage.copy_all(&found).map_err(|error| stage.refuse(&error))?;
@@ -368,10 +380,23 @@ impl Stage {
             return Err(reason::TOO_LARGE);
         }
         let above = found.relative.parent().unwrap_or(Path::new(""));
-        let folder = descend(self.target.as_fd(), above).map_err(|errno| match errno {
+        let on_the_way = |errno| match errno {
             Errno::LOOP | Errno::NOTDIR => reason::LINK_ON_THE_WAY,
             _ => reason::UNWRITABLE,
-        })?;
+        };
+        if let Some(upper) = &self.upper {
+            let before = stat_below(self.target.as_fd(), found.relative).map_err(on_the_way)?;
+            // What others have replaced or changed is a conflict, which the reader of the layer finds. That they have deleted
+            // the file does not show there.
+            if before.is_none() && known.is_some() {
+                return Err(reason::CHANGED);
+            }
+            let folder =
+                upper.descend(self.target.as_fd(), above).map_err(|_| reason::UNWRITABLE)?;
+            let copy = Replacement { source, size, mode: stat.st_mode & 0o644, before };
+            return copy.fill_new(folder.as_fd(), found.name).map_err(|_| reason::UNWRITABLE);
+        }
+        let folder = descend(self.target.as_fd(), above).map_err(on_the_way)?;
         let before = match rustix::fs::statat(&folder, found.name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(before) => Some(before),
             Err(Errno::NOENT) => None,
@@ -405,6 +430,7 @@ impl Stage {
         let Ok(folder) = walk::open_below(self.target.as_fd(), above) else { return Ok(()) };
         match rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
             Err(Errno::NOENT) => Ok(()),
+            Ok(_) if self.upper.is_some() => self.mark_deleted(above, name),
             Ok(stat) if state(&stat) == copied.target => {
                 rustix::fs::unlinkat(&folder, name, AtFlags::empty())
                     .map_err(|_| reason::UNDELETABLE)
@@ -412,6 +438,61 @@ impl Stage {
             Ok(_) => Err(reason::CHANGED),
             Err(_) => Err(reason::UNDELETABLE),
         }
+    }
+
+    /// Marks a file as deleted in the upper layer. That others have changed it is found by whoever reads the layer.
+    fn mark_deleted(&self, above: &Path, name: &OsStr) -> Result<(), &'static str> {
+        let Some(upper) = &self.upper else { return Ok(()) };
+        upper
+            .descend(self.target.as_fd(), above)
+            .and_then(|folder| {
+                rustix::fs::mknodat(&folder, name, FileType::CharacterDevice, Mode::empty(), 0)
+            })
+            .map_err(|_| reason::UNDELETABLE)
+    }
+}
+
+/// The upper layer of an overlay that is never mounted: it is filled as one would be.
+#[derive(Debug)]
+struct UpperLayer {
+    top: OwnedFd,
+    /// The name of the mark of a folder that was there before.
+    mark: &'static str,
+}
+
+impl UpperLayer {
+    fn open(path: &Path) -> Result<Self, Errno> {
+        let is_root = rustix::process::geteuid().is_root();
+        let mark = if is_root { "trusted.overlay.origin" } else { "user.overlay.origin" };
+        Ok(Self { top: walk::open_folder(path)?, mark })
+    }
+
+    /// Opens a folder in the layer, with the folders on the way. Those that are in the granted folder too get its
+    /// permissions, and the mark by which they differ from new ones.
+    fn descend(&self, target: BorrowedFd<'_>, relative: &Path) -> Result<OwnedFd, Errno> {
+        let mut folder = walk::open_below(self.top.as_fd(), Path::new(""))?;
+        let mut lower = walk::open_below(target, Path::new("")).ok();
+        for part in relative {
+            lower = lower.and_then(|lower| walk::open_below(lower.as_fd(), Path::new(part)).ok());
+            match rustix::fs::mkdirat(&folder, part, Mode::RWXU) {
+                Ok(()) => {
+                    folder = walk::open_below(folder.as_fd(), Path::new(part))?;
+                    let mode = match &lower {
+                        Some(lower) => {
+                            rustix::fs::fsetxattr(&folder, self.mark, b"", XattrFlags::empty())?;
+                            rustix::fs::fstat(lower)?.st_mode & 0o7777
+                        }
+                        None => 0o755,
+                    };
+                    rustix::fs::fchmod(&folder, Mode::from_raw_mode(mode))?;
+                }
+                Err(Errno::EXIST) => {
+                    folder = walk::open_below(folder.as_fd(), Path::new(part))?;
+                }
+                Err(errno) => return Err(errno),
+            }
+        }
+        Ok(folder)
     }
 }
 
@@ -451,6 +532,13 @@ impl Replacement {
         result
     }
 
+    /// Writes it to a file that does not exist yet.
+    fn fill_new(mut self, folder: BorrowedFd<'_>, name: &OsStr) -> Result<(), Errno> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let copy = rustix::fs::openat(folder, name, flags, Mode::RUSR | Mode::WUSR)?;
+        self.fill(File::from(copy))
+    }
+
     fn fill(&mut self, mut copy: File) -> Result<(), Errno> {
         let number = |error: io::Error| Errno::from_io_error(&error).unwrap_or(Errno::IO);
         io::copy(&mut self.source.by_ref().take(self.size), &mut copy).map_err(number)?;
@@ -468,6 +556,25 @@ impl Replacement {
 fn open_file(folder: BorrowedFd<'_>, relative: &Path) -> Result<File, Errno> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     walk::open_at(folder, relative, flags).map(File::from)
+}
+
+/// The status of something below a folder, without following links; `None` if it does not exist.
+fn stat_below(top: BorrowedFd<'_>, relative: &Path) -> Result<Option<Stat>, Errno> {
+    let above = relative.parent().unwrap_or(Path::new(""));
+    let folder = match walk::open_below(top, above) {
+        Ok(folder) => folder,
+        Err(Errno::NOENT) => return Ok(None),
+        Err(errno) => return Err(errno),
+    };
+    match rustix::fs::statat(
+        &folder,
+        relative.file_name().unwrap_or_default(),
+        AtFlags::SYMLINK_NOFOLLOW,
+    ) {
+        Ok(stat) => Ok(Some(stat)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(errno) => Err(errno),
+    }
 }
 
 /// Opens a folder below another one without following links, creating missing parts.

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use prowess_sandbox::{ExitReason, Input, PreparedSandbox, Sandbox, SandboxError, Spec};
 
-use crate::attacks::in_mount_namespace;
+use crate::attacks::{in_mount_namespace, repeat_as_nobody};
 use crate::world::{Kept, World, python, ran};
 
 fn echo(words: &[&str]) -> Spec {
@@ -371,6 +371,23 @@ impl prowess_sandbox::Observer for Ready {
     fn output(&mut self, _: prowess_sandbox::OutputStream, _: &[u8]) {
         let _ = self.0.send(());
     }
+}
+
+#[test]
+fn a_run_has_few_inotify_instances() {
+    // Finding 19: the user has 128 of them for all programs. Root's programs run as another user.
+    if rustix::process::geteuid().is_root() {
+        return repeat_as_nobody("running::a_run_has_few_inotify_instances");
+    }
+    let world = World::new();
+    let (_, output, error) = ran(world.python(
+        "made = 0
+while made < 128 and libc.inotify_init1(0) >= 0:
+    made += 1
+print(made)",
+    ));
+    let made: usize = output.trim().parse().unwrap_or_else(|_| panic!("{output}{error}"));
+    assert!((1..=16).contains(&made), "{made}");
 }
 
 #[test]

@@ -54,6 +54,7 @@ impl Trial {
             protected: self.protected.clone(),
             shows_others: self.shows_others,
             max_size,
+            upper: None,
         })
     }
 
