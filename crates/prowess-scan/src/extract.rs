@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::code::{javascript, python, shell};
+use crate::code::{javascript, lexical, python, shell};
 use crate::context::{self, Context};
 use crate::decode;
 use crate::document::{Document, Origin};
@@ -82,6 +82,16 @@ const SHELL_WORDS: &[&str] = &[
     "$'",
     "IFS",
     "http",
+    "gh api",
+    "gh auth",
+    "gh repo",
+    "gh secret",
+    "git push",
+    "git config",
+    "git -c",
+    "npm publish",
+    "docker run",
+    "kubectl ",
 ];
 
 /// Finds what is encoded in a document, layer by layer.
@@ -179,7 +189,12 @@ pub(crate) fn facts(documents: &[Document], findings: &mut Findings) -> Vec<Fact
             }
             FileKind::JavaScript => {
                 budget = budget.saturating_sub(document.text.len());
-                match javascript::read(index, &document.text, 0) {
+                let read = if javascript::is_typescript(&document.path) {
+                    javascript::read_typescript
+                } else {
+                    javascript::read
+                };
+                match read(index, &document.text, 0) {
                     Ok(found) => facts.extend(found),
                     Err(reason) => {
                         unparseable(document, findings, &reason);
@@ -274,6 +289,9 @@ fn units(
             UnitKind::Code => {
                 *budget -= text.len();
                 facts.extend(lines(index, document, &unit.range));
+                if document.kind == FileKind::OtherCode {
+                    facts.extend(lexical::read(index, text, unit.range.start));
+                }
             }
         }
     }
@@ -289,14 +307,25 @@ fn fence(index: usize, document: &Document, range: &Range<usize>, language: &str
             Err(_) => lines(index, document, range),
         },
         "javascript" | "js" | "typescript" | "ts" | "jsx" | "tsx" | "node" | "mjs" => {
-            match javascript::read(index, text, range.start) {
+            let read = if javascript::is_typescript(language) {
+                javascript::read_typescript
+            } else {
+                javascript::read
+            };
+            match read(index, text, range.start) {
                 Ok(found) => found,
                 Err(_) => lines(index, document, range),
             }
         }
+        "rust" | "go" | "java" | "kotlin" | "swift" | "csharp" | "cs" | "cpp" | "c" | "ruby"
+        | "rb" | "perl" | "php" | "lua" => lexical::read(index, text, range.start),
+        "powershell" | "ps1" | "pwsh" | "cmd" | "bat" | "batch" => {
+            let mut facts = lexical::read(index, text, range.start);
+            facts.extend(lines(index, document, range));
+            facts
+        }
         "json" | "yaml" | "yml" | "toml" | "css" | "html" | "xml" | "sql" | "mermaid" | "diff"
-        | "csv" | "rust" | "go" | "java" | "kotlin" | "swift" | "csharp" | "cs" | "cpp" | "c"
-        | "graphql" | "svg" | "vue" | "svelte" | "hcl" | "terraform" | "scss" => Vec::new(),
+        | "csv" | "graphql" | "svg" | "vue" | "svelte" | "hcl" | "terraform" | "scss" => Vec::new(),
         _ if is_worth_parsing(text) => {
             let read = shell::read(index, &unprompted(text), range.start);
             if read.is_complete || !language.is_empty() {

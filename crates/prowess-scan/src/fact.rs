@@ -2,6 +2,9 @@
 
 use std::ops::Range;
 
+use prowess_format::permission::{Domain, Level};
+use prowess_policy::binaries::RefusedCommand;
+
 /// Something that a piece of code does.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Fact {
@@ -22,6 +25,10 @@ pub(crate) enum FactKind {
     DecodeExec { decoded: Option<String> },
     /// It connects a shell with the network.
     ReverseShell,
+    /// It runs what others send to it.
+    RemoteCommand,
+    /// A command line that the table of refused commands names.
+    Refused(RefusedCommand),
     /// Data of a kind leaves the machine.
     Send { what: Labels, host: Option<String>, is_encoded: bool },
     /// Data leaves in names that are resolved.
@@ -44,17 +51,8 @@ pub(crate) enum FactKind {
     WorldWritable,
     /// It computes what it runs.
     DynamicExec { how: &'static str, is_disguised: bool },
-    /// It uses something that a permission stands for.
-    Use { capability: Capability, object: String },
-}
-
-/// What a permission stands for (GAIA §3.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Capability {
-    Network,
-    Execute,
-    ReadFile,
-    WriteFile,
+    /// It uses something that a permission stands for (GAIA §3.3).
+    Use { domain: Domain, level: Level, object: String },
 }
 
 /// What is known about a value: where it comes from.
@@ -83,6 +81,10 @@ impl Labels {
     pub(crate) const PRIVATE: Self = Self(1 << 8);
     /// It is a connection.
     pub(crate) const SOCKET: Self = Self(1 << 9);
+    /// It is what somebody sends to a server of the skill.
+    pub(crate) const REQUEST: Self = Self(1 << 12);
+    /// It is the content of a picture, a font or a recording.
+    pub(crate) const MEDIA: Self = Self(1 << 13);
     /// It is a file that any program of the machine can write.
     pub(crate) const SHARED: Self = Self(1 << 11);
     /// It was put together from parts.

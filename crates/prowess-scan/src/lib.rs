@@ -12,6 +12,7 @@
 //! assert_eq!(report.verdict(ScanTier::Community), Verdict::Block);
 //! ```
 
+mod changes;
 mod code;
 mod confusables;
 mod context;
@@ -24,6 +25,7 @@ mod hidden;
 mod input;
 mod inventory;
 mod known;
+mod known_bad;
 mod manifest;
 mod phrase;
 mod rule;
@@ -35,10 +37,12 @@ mod view;
 
 pub use findings::{Finding, NotAnalysed, ScanReport};
 pub use input::{FileMode, ScanFile};
+pub use known_bad::{KnownBad, KnownBadError, MAX_LIST_BYTES};
 pub use rule::{Sample, ScanRule, shown_severity};
 pub use rules::{ALL as RULES, by_name as rule_by_name};
 pub use severity::{Category, ScanTier, Severity, Verdict};
 
+use changes::CapabilityUse;
 use document::Document;
 use findings::Findings;
 use input::FileKind;
@@ -57,6 +61,28 @@ const MANIFEST: &str = "SKILL.md";
 
 /// Scans the files of a skill.
 pub fn scan(files: &[ScanFile<'_>]) -> ScanReport {
+    scan_with(files, &KnownBad::default())
+}
+
+/// Scans the files of a skill, with digests of files that are known to be malicious.
+pub fn scan_with(files: &[ScanFile<'_>], known_bad: &KnownBad) -> ScanReport {
+    examine(files, known_bad).0
+}
+
+/// Scans a new version of a skill like [`scan_with`], and compares what its scripts do with those of the old version.
+pub fn scan_update(
+    before: &[ScanFile<'_>],
+    after: &[ScanFile<'_>],
+    known_bad: &KnownBad,
+) -> ScanReport {
+    let (_, old) = examine(before, &KnownBad::default());
+    let (mut report, new) = examine(after, known_bad);
+    report.findings.extend(changes::findings(&old, &new));
+    report.findings.sort_by(|a, b| (&a.file, a.range.start).cmp(&(&b.file, b.range.start)));
+    report
+}
+
+fn examine(files: &[ScanFile<'_>], known_bad: &KnownBad) -> (ScanReport, Vec<CapabilityUse>) {
     let mut sorted: Vec<ScanFile<'_>> = files.to_vec();
     sorted.sort_by_key(|file| (file.path != MANIFEST, file.path));
     let mut findings = Findings::default();
@@ -75,6 +101,10 @@ pub fn scan(files: &[ScanFile<'_>]) -> ScanReport {
                 "was not scanned: the skill is too large",
             );
             break;
+        }
+        if known_bad.remark(file.bytes).is_some() {
+            let message = "is a file that is known to be malicious";
+            findings.add(&rules::KNOWN_MALWARE, Severity::Critical, file.path, 0..0, message);
         }
         inventory::read(file, kind, &mut documents, &mut findings);
     }
@@ -95,6 +125,7 @@ pub fn scan(files: &[ScanFile<'_>]) -> ScanReport {
     }
     let subject = Subject::new(&documents, &facts, &manifest, hits);
     rules::run(&subject, &mut findings);
+    let uses = changes::uses(&documents, &facts);
     let name = manifest.name.clone();
     let mut report = findings.finish(name);
     // A text that was converted may be longer than its file.
@@ -103,5 +134,5 @@ pub fn scan(files: &[ScanFile<'_>]) -> ScanReport {
             sorted.iter().find(|file| file.path == found.file).map_or(0, |file| file.bytes.len());
         found.range = found.range.start.min(length)..found.range.end.min(length);
     }
-    report
+    (report, uses)
 }

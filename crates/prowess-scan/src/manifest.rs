@@ -15,6 +15,12 @@ pub(crate) struct Manifest {
     pub(crate) description: String,
     /// The permissions; `None` if it has no such field.
     pub(crate) permissions: Option<Vec<Permission>>,
+    /// The variables that it says it needs.
+    pub(crate) variables: Vec<String>,
+    /// The tools of the agent that it asks for; `None` if it has no such field.
+    pub(crate) allowed_tools: Option<Vec<String>>,
+    /// The commands of its tools, each as written.
+    pub(crate) commands: Vec<String>,
 }
 
 impl Manifest {
@@ -34,6 +40,14 @@ impl Manifest {
             permissions: (has("permissions") || !skill.permissions.is_empty()).then(|| {
                 skill.permissions.iter().map(|permission| permission.value.clone()).collect()
             }),
+            variables: skill.requirements.env_vars.iter().map(|name| name.value.clone()).collect(),
+            allowed_tools: has("allowed-tools")
+                .then(|| skill.allowed_tools.iter().map(|tool| tool.value.clone()).collect()),
+            commands: skill
+                .tools
+                .iter()
+                .filter_map(|tool| tool.command.as_ref().map(|command| command.value.clone()))
+                .collect(),
         }
     }
 }

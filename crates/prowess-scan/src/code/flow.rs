@@ -4,12 +4,14 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use prowess_format::permission::{Domain, Level};
 use prowess_python::{Expression, ExpressionKind, Statement};
 
 use super::assemble::unescape;
 use super::shell;
 use crate::decode;
-use crate::fact::{Capability, Fact, FactKind, Labels};
+use crate::fact::{Fact, FactKind, Labels};
+use crate::input::has_extension;
 use crate::known::{hosts, secrets};
 
 /// The most expressions that are looked at, and the longest text that is put together.
@@ -23,17 +25,31 @@ const MAX_SECRETS: usize = 8;
 /// Reads a program in a text that is run by another one.
 pub(crate) type Inner = fn(usize, &str, usize) -> Result<Vec<Fact>, String>;
 
+/// The name of what a function without a name gets from the call that it is passed to.
+pub(crate) const PASSED: &str = "\u{0}passed";
+
+/// Which variables an assignment inside a function reaches.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scopes {
+    /// Those of the function alone.
+    Functions,
+    /// Also those around it.
+    Closures,
+}
+
 /// The facts of a program that begins at an offset of a document.
 pub(crate) fn follow(
     document: usize,
     base: usize,
     statements: &[Statement],
     inner: Inner,
+    scopes: Scopes,
 ) -> Vec<Fact> {
     let mut reader = Reader {
         document,
         base,
         inner,
+        scopes,
         frames: vec![HashMap::new()],
         functions: HashMap::new(),
         files: HashMap::new(),
@@ -106,6 +122,7 @@ struct Reader {
     document: usize,
     base: usize,
     inner: Inner,
+    scopes: Scopes,
     frames: Vec<HashMap<String, Value>>,
     functions: HashMap<String, Summary>,
     files: HashMap<String, Value>,
@@ -273,6 +290,9 @@ const SEND_METHODS: &[&str] = &[
     "patch",
     "urlopen",
     "send",
+    "upload_file",
+    "upload_fileobj",
+    "put_object",
 ];
 const RESOLVE: &[&str] = &[
     "socket.gethostbyname",
@@ -397,6 +417,90 @@ const SPY: &[&str] = &[
     "navigator.clipboard.readText",
     "getpass.getpass",
 ];
+/// Calls that open a database.
+const DATABASES: &[&str] = &[
+    "sqlite3.connect",
+    "aiosqlite.connect",
+    "duckdb.connect",
+    "psycopg.connect",
+    "psycopg2.connect",
+    "asyncpg.connect",
+    "asyncpg.create_pool",
+    "pymysql.connect",
+    "MySQLdb.connect",
+    "mysql.connector.connect",
+    "pymongo.MongoClient",
+    "motor.motor_asyncio.AsyncIOMotorClient",
+    "sqlalchemy.create_engine",
+    "redis.Redis",
+    "redis.StrictRedis",
+    "redis.from_url",
+    "cx_Oracle.connect",
+    "oracledb.connect",
+    "pyodbc.connect",
+    "better-sqlite3",
+    "pg.Client",
+    "pg.Pool",
+    "mysql.createConnection",
+    "mysql2.createConnection",
+    "mongodb.MongoClient",
+    "mongodb.MongoClient.connect",
+    "redis.createClient",
+    "ioredis",
+];
+/// Modules that control mouse, keyboard and screen.
+const DESKTOP: &[&str] = &[
+    "pyautogui",
+    "pynput",
+    "mss",
+    "ImageGrab",
+    "pywinauto",
+    "uiautomation",
+    "pydirectinput",
+    "robotjs",
+    "keyboard",
+    "mouse",
+    "@nut-tree/nut-js",
+    "Xlib",
+];
+/// Calls that connect to servers of the Model Context Protocol.
+const MCP_CLIENTS: &[&str] = &[
+    "mcp.ClientSession",
+    "mcp.client.session.ClientSession",
+    "mcp.client.stdio.stdio_client",
+    "mcp.stdio_client",
+    "mcp.client.sse.sse_client",
+    "mcp.client.streamable_http.streamablehttp_client",
+    "fastmcp.Client",
+];
+/// Calls that change files without writing a text to them.
+const CHANGES_FILES: &[&str] = &[
+    "os.remove",
+    "os.unlink",
+    "os.rename",
+    "os.replace",
+    "os.rmdir",
+    "os.removedirs",
+    "os.mkdir",
+    "os.makedirs",
+    "os.symlink",
+    "os.chmod",
+    "shutil.rmtree",
+    "shutil.move",
+    "fs.unlinkSync",
+    "fs.unlink",
+    "fs.rmSync",
+    "fs.rm",
+    "fs.rmdirSync",
+    "fs.renameSync",
+    "fs.mkdirSync",
+    "fs.mkdir",
+    "Deno.remove",
+];
+/// Ends of names of files that hold no program.
+const MEDIA: &[&str] = &[
+    "png", "jpg", "jpeg", "gif", "ico", "bmp", "webp", "wav", "mp3", "pdf", "woff", "woff2", "ttf",
+];
 const SERIALIZE: &[&str] = &[
     "json.dumps",
     "JSON.stringify",
@@ -438,9 +542,69 @@ impl Reader {
         }
     }
 
+    /// Notes what a permission stands for.
+    fn used(&mut self, span: &Range<usize>, domain: Domain, level: Level, object: String) {
+        self.fact(span, FactKind::Use { domain, level, object });
+    }
+
+    /// Calls that a permission stands for and whose values are not followed.
+    fn plain_uses(&mut self, span: &Range<usize>, path: &str, method: &str, values: &[Value]) {
+        let root = path.split('.').next().unwrap_or(path);
+        let first = || values.first().and_then(|value| value.text.clone()).unwrap_or_default();
+        if is(path, DATABASES) {
+            self.used(span, Domain::Database, Level::Read, first());
+        } else if matches!(
+            method,
+            "execute" | "executemany" | "executescript" | "prepare" | "query"
+        ) && shell::writes_database(&first())
+        {
+            self.used(span, Domain::Database, Level::Write, String::new());
+        } else if DESKTOP.contains(&root) && method != root {
+            self.used(span, Domain::Desktop, Level::Control, String::new());
+        } else if is(path, MCP_CLIENTS) || path.starts_with("@modelcontextprotocol/sdk/client") {
+            self.used(span, Domain::Mcp, Level::Connect, String::new());
+        } else if is(path, CHANGES_FILES) {
+            self.used(span, Domain::Filesystem, Level::Write, first());
+        }
+    }
+
     fn set(&mut self, name: &str, value: Value) {
+        // A member of an object is seen by all of its methods.
+        if name.starts_with("self.")
+            && let Some(frame) = self.frames.first_mut()
+        {
+            let known = frame.get(name).map(Value::derived).unwrap_or_default();
+            let mut value = value;
+            value.add(&known);
+            frame.insert(name.to_owned(), value);
+            return;
+        }
+        if self.scopes == Scopes::Closures {
+            let last = self.frames.len() - 1;
+            if let Some(outer) =
+                self.frames[..last].iter_mut().rev().find_map(|frame| frame.get_mut(name))
+            {
+                outer.add(&value);
+            }
+        }
         if let Some(frame) = self.frames.last_mut() {
             frame.insert(name.to_owned(), value);
+        }
+    }
+
+    /// Adds a value to a variable that holds several.
+    fn put_into(&mut self, name: &str, value: &Value) {
+        for frame in self.frames.iter_mut().rev() {
+            if let Some(known) = frame.get_mut(name) {
+                known.add(value);
+                if known.items.len() < 64 {
+                    known.items.push(value.text.clone());
+                }
+                return;
+            }
+        }
+        if name.starts_with("self.") {
+            self.set(name, value.derived());
         }
     }
 
@@ -538,6 +702,9 @@ impl Reader {
             ExpressionKind::Number(number) => {
                 Value { text: Some(number.to_string()), ..Value::default() }
             }
+            ExpressionKind::Name(name) if name == PASSED => {
+                self.get(PASSED).cloned().unwrap_or_default()
+            }
             ExpressionKind::Name(name) => match self.get(name) {
                 Some(known) => {
                     let mut known = known.clone();
@@ -611,7 +778,13 @@ impl Reader {
                     if let Some(key) = &key {
                         result.items.push(key.text.clone().or_else(|| key.path.clone()));
                     }
-                    if !is_login {
+                    // A secret that is encoded is not sent to log in.
+                    let is_odd_header = key.as_ref().and_then(|key| key.text.as_deref())
+                        == Some("headers")
+                        && value.labels.has(
+                            Labels::ENCODED.with(Labels::SECRET_FILE).with(Labels::ENVIRONMENT),
+                        );
+                    if !is_login || is_odd_header {
                         result.add(&value);
                     }
                 }
@@ -656,6 +829,7 @@ impl Reader {
     }
 
     fn member(&mut self, owner: &Expression, member: &str) -> Value {
+        let whole = owner.span.clone();
         let owner = self.value(owner);
         let path = owner.path.as_ref().map(|path| format!("{path}.{member}"));
         if let Some(path) = &path {
@@ -678,7 +852,11 @@ impl Reader {
                 "get" | "items" | "copy" | "keys" | "values" | "pop" | "setdefault" | "toObject"
             )
         {
+            self.used(&whole, Domain::Env, Level::Read, member.to_owned());
             return variable(member);
+        }
+        if is_request(owner.path.as_deref()) {
+            return Value { labels: Labels::REQUEST, path: path.clone(), ..Value::default() };
         }
         let mut result = owner.derived();
         result.text = owner.text.clone().filter(|_| matches!(member, "value" | "text" | "name"));
@@ -687,13 +865,22 @@ impl Reader {
     }
 
     fn element(&mut self, owner: &Expression, index: &Expression) -> Value {
+        let whole = owner.span.clone();
         let owner = self.value(owner);
         let index = self.value(index);
         if owner.path.as_deref().is_some_and(is_environment) {
+            self.used(&whole, Domain::Env, Level::Read, index.text.clone().unwrap_or_default());
             return match &index.text {
                 Some(name) => variable(name),
+                // Every name is used one after the other.
+                None if index.labels.has(Labels::ENVIRONMENT) => {
+                    Value { labels: Labels::ENVIRONMENT, ..Value::default() }
+                }
                 None => Value { labels: Labels::VARIABLE, ..Value::default() },
             };
+        }
+        if is_request(owner.path.as_deref()) {
+            return Value { labels: Labels::REQUEST, ..Value::default() };
         }
         let mut result = owner.derived();
         if let Some(name) = &index.text {
@@ -735,7 +922,16 @@ impl Reader {
             ExpressionKind::Member(owner, _) => Some(self.value(owner)),
             _ => None,
         };
+        let passed = Self::passed(&callee, owner.as_ref(), arguments);
+        if let (Some(passed), Some(frame)) = (&passed, self.frames.last_mut()) {
+            frame.insert(PASSED.to_owned(), passed.clone());
+        }
         let values: Vec<Value> = arguments.iter().map(|argument| self.value(argument)).collect();
+        if passed.is_some()
+            && let Some(frame) = self.frames.last_mut()
+        {
+            frame.remove(PASSED);
+        }
         let named: Vec<(&str, Value)> =
             named.iter().map(|(name, value)| (name.as_str(), self.value(value))).collect();
         let path = callee.path.clone().unwrap_or_default();
@@ -748,6 +944,13 @@ impl Reader {
             all.add(value);
         }
 
+        let is_dump = |value: &Value| value.path.as_deref().is_some_and(is_environment);
+        let is_listed =
+            matches!(method.as_str(), "items" | "copy" | "keys" | "values" | "toObject");
+        if values.iter().any(is_dump) || is_listed && owner.as_ref().is_some_and(is_dump) {
+            self.used(span, Domain::Env, Level::Read, String::new());
+        }
+        self.plain_uses(span, &path, &method, &values);
         // Names that are looked up.
         match path.as_str() {
             "__import__" | "importlib.import_module" | "require" | "import" => {
@@ -774,12 +977,11 @@ impl Reader {
                         format!("{base}.")
                     };
                     let path = format!("{base}{name}");
-                    // A name in plain text is a disguise too if it is one that runs something.
-                    return Value {
-                        path: Some(path),
-                        labels: if is_hidden { Labels::ASSEMBLED } else { Labels::NONE },
-                        ..Value::default()
-                    };
+                    let mut labels = if is_hidden { Labels::ASSEMBLED } else { Labels::NONE };
+                    if is_environment(&path) {
+                        labels.add(Labels::ENVIRONMENT);
+                    }
+                    return Value { path: Some(path), labels, ..Value::default() };
                 }
                 return values[0].derived();
             }
@@ -810,10 +1012,16 @@ impl Reader {
                         | "eval"
                 ))
         {
+            let is_connected = |(name, value): &(&str, Value)| {
+                matches!(*name, "stdin" | "stdout" | "stderr") && value.labels.has(Labels::SOCKET)
+            };
+            if named.iter().any(is_connected) {
+                self.fact(span, FactKind::ReverseShell);
+            }
             self.run(span, &path, &values, &all, is_disguised);
             let mut result = all.derived();
             result.labels = Labels(result.labels.0 & !Labels::ASSEMBLED.0);
-            if let Some(line) = line_of(values.first()) {
+            if let Some(line) = whole_line(&values) {
                 let made = shell_output(&line);
                 result.labels.add(made.labels);
                 result.url = result.url.or(made.url);
@@ -842,12 +1050,18 @@ impl Reader {
                 self.fact(span, FactKind::ResolveSend { what: all.labels });
             }
         }
+        let is_written = method == "request"
+            && values
+                .first()
+                .and_then(|value| value.text.as_deref())
+                .is_some_and(|verb| matches!(verb, "POST" | "PUT" | "PATCH"))
+            || method == "write" && owner.as_ref().is_some_and(is_of_request);
         let is_method_send = owner.is_some()
-            && SEND_METHODS.contains(&method.as_str())
+            && (SEND_METHODS.contains(&method.as_str()) || is_written)
             && path != "send"
             && !is(&path, SEND);
         if is(&path, SEND) || is_method_send {
-            self.send(span, &values, &named, owner.as_ref(), is_method_send);
+            self.send(span, &values, &named, owner.as_ref(), is_method_send, &method);
         }
         if is(&path, FETCH)
             || matches!(method.as_str(), "recv" | "recvfrom" | "urlretrieve")
@@ -863,7 +1077,7 @@ impl Reader {
                 .and_then(|value| value.text.clone().or_else(|| value.url.clone()))
                 .filter(|url| url.contains("://"));
             let host = url.as_deref().map(|url| hosts::split(url).0).unwrap_or_default();
-            self.fact(span, FactKind::Use { capability: Capability::Network, object: host });
+            self.used(span, Domain::Network, Level::Read, host);
             self.hidden_endpoint(span, values.first());
             let result = Value { labels: Labels::NETWORK, url, ..Value::default() };
             if matches!(method.as_str(), "urlretrieve" | "download")
@@ -889,6 +1103,70 @@ impl Reader {
             }
             result.labels.add(Labels::ENCODED);
             return result;
+        }
+        if matches!(path.as_str(), "os.homedir" | "Path.home" | "pathlib.Path.home") {
+            return Value { text: Some("~".to_owned()), path: Some(path), ..Value::default() };
+        }
+        if path.ends_with("constructor.constructor") {
+            let how = "hides the name of the function that it runs";
+            self.fact(span, FactKind::DynamicExec { how, is_disguised: true });
+        }
+        if matches!(method.as_str(), "exec_module" | "load_module" | "load_source")
+            && all
+                .labels
+                .with(owner.as_ref().map_or(Labels::NONE, |owner| owner.labels))
+                .has(Labels::NETWORK)
+        {
+            let url = all.url.clone();
+            self.fact(span, FactKind::DownloadExec { url });
+        }
+        // `fetch(url).then(answer => answer.text()).then(eval)`
+        if method == "then"
+            && let Some(owner) = &owner
+            && owner.labels.has(Labels::NETWORK)
+            && values
+                .iter()
+                .any(|value| value.path.as_deref().is_some_and(|path| is(path, EVALUATE)))
+        {
+            self.fact(span, FactKind::DownloadExec { url: owner.url.clone() });
+        }
+        if matches!(
+            path.as_str(),
+            "shutil.rmtree"
+                | "fs.rmSync"
+                | "fs.rm"
+                | "fs.rmdirSync"
+                | "fs.promises.rm"
+                | "rimraf"
+                | "rimraf.sync"
+        ) && values.first().and_then(|value| value.text.as_deref()).is_some_and(|target| {
+            matches!(
+                target.trim_end_matches(['/', '*']),
+                "" | "~" | "/home" | "/etc" | "/usr" | "/var" | "C:\\"
+            )
+        }) {
+            let what = "deletes a whole home or system folder";
+            self.fact(span, FactKind::Destroy { what });
+        }
+        if let ExpressionKind::Member(holder, _) = &function.kind
+            && matches!(
+                method.as_str(),
+                "append"
+                    | "add"
+                    | "extend"
+                    | "update"
+                    | "insert"
+                    | "push"
+                    | "unshift"
+                    | "set"
+                    | "add_header"
+                    | "setHeader"
+            )
+            && let Some(name) = dotted(holder)
+        {
+            for value in &values {
+                self.put_into(&name, value);
+            }
         }
         if is(&path, SPY) {
             return Value { labels: Labels::SPIED, ..Value::default() };
@@ -918,6 +1196,8 @@ impl Reader {
                 | "Deno.env.get"
                 | "os.getenvb"
         ) {
+            let name = values.first().and_then(|value| value.text.clone());
+            self.used(span, Domain::Env, Level::Read, name.unwrap_or_default());
             return match values.first().and_then(|value| value.text.as_deref()) {
                 Some(name) => variable(name),
                 None => Value { labels: Labels::VARIABLE, ..Value::default() },
@@ -934,17 +1214,18 @@ impl Reader {
                 | "net.Socket"
                 | "net.createConnection"
                 | "tls.connect"
+                | "WebSocket"
+                | "ws"
+                | "ws.WebSocket"
+                | "websocket.create_connection"
+                | "websockets.connect"
+                | "socket.io-client"
+                | "socket.io-client.io"
+                | "paramiko.SSHClient"
+                | "ftplib.FTP"
         ) {
-            self.fact(
-                span,
-                FactKind::Use {
-                    capability: Capability::Network,
-                    object: values
-                        .first()
-                        .and_then(|value| value.items.first().cloned().flatten())
-                        .unwrap_or_default(),
-                },
-            );
+            let host = values.first().and_then(|value| value.items.first().cloned().flatten());
+            self.used(span, Domain::Network, Level::Write, host.unwrap_or_default());
             return Value { labels: Labels::SOCKET, path: Some(path), ..Value::default() };
         }
         if is(&path, WRITE) {
@@ -964,6 +1245,10 @@ impl Reader {
                 let content =
                     values.first().and_then(|value| value.text.clone()).unwrap_or_default();
                 self.start(span, &file, &content, all.labels);
+            } else if let ExpressionKind::Member(holder, _) = &function.kind
+                && let Some(name) = dotted(holder)
+            {
+                self.put_into(&name, &all.derived());
             }
             return Value::default();
         }
@@ -975,6 +1260,9 @@ impl Reader {
         let mut result = all.derived();
         if let Some(owner) = &owner {
             result.add(owner);
+        }
+        if callee.labels.has(Labels::REQUEST) {
+            result.labels.add(Labels::REQUEST);
         }
         result.path = Some(path).filter(|path| !path.is_empty());
         if let Some(owner) = &owner
@@ -998,7 +1286,13 @@ impl Reader {
             path_end(result.path.as_deref()),
             "expanduser" | "join" | "joinpath" | "expandvars" | "resolve" | "abspath" | "normpath"
         ) {
-            let texts: Vec<String> = values.iter().filter_map(|value| value.text.clone()).collect();
+            // What is computed is marked, so that the rest can be read.
+            let is_known = values.iter().any(|value| value.text.is_some());
+            let texts: Vec<String> = values
+                .iter()
+                .map(|value| value.text.clone().unwrap_or_else(|| "{}".to_owned()))
+                .filter(|_| is_known)
+                .collect();
             if !texts.is_empty() {
                 let base = owner
                     .as_ref()
@@ -1019,13 +1313,48 @@ impl Reader {
         if matches!(
             method.as_str(),
             "read" | "read_text" | "read_bytes" | "readlines" | "text" | "json" | "content"
-        ) && let Some(file) = result.text.clone()
-        {
-            self.read_file(span, &file, &mut result);
+        ) {
+            let files: Vec<String> = match result.text.clone() {
+                Some(file) => vec![file],
+                None => owner
+                    .iter()
+                    .flat_map(|owner| owner.items.iter().flatten().cloned())
+                    .take(64)
+                    .collect(),
+            };
+            for file in files {
+                self.read_file(span, &file, &mut result);
+            }
             result.text = None;
+        }
+        if matches!(method.as_str(), "glob" | "rglob" | "iterdir")
+            && let Some(folder) = owner.as_ref().and_then(|owner| owner.text.clone())
+        {
+            self.read_file(span, &folder, &mut result);
         }
         result.items.clear();
         result
+    }
+
+    /// What a function gets that is passed to a call: the answer of a request, or what its method is called on.
+    fn passed(callee: &Value, owner: Option<&Value>, arguments: &[Expression]) -> Option<Value> {
+        let has_function =
+            arguments.iter().any(|it| matches!(it.kind, ExpressionKind::Function(_)));
+        if !has_function {
+            return None;
+        }
+        let path = callee.path.as_deref().unwrap_or_default();
+        if is(path, FETCH) {
+            return Some(Value { labels: Labels::NETWORK, ..Value::default() });
+        }
+        if path.ends_with("createServer") {
+            return Some(Value { path: Some("req".to_owned()), ..Value::default() });
+        }
+        // `app.get('/x', (req, res) => …)` keeps the names of its parameters.
+        if path.starts_with("app.") || path.starts_with("router.") {
+            return Some(Value { path: None, ..Value::default() });
+        }
+        owner.map(Value::derived)
     }
 
     fn known_function(
@@ -1078,15 +1407,10 @@ impl Reader {
         is_disguised: bool,
     ) {
         let _ = path;
-        self.fact(
-            span,
-            FactKind::Use {
-                capability: Capability::Execute,
-                object: line_of(values.first())
-                    .and_then(|line| line.split_whitespace().next().map(str::to_owned))
-                    .unwrap_or_default(),
-            },
-        );
+        let program = line_of(values.first())
+            .and_then(|line| line.split_whitespace().next().map(str::to_owned))
+            .filter(|program| !program.contains(['{', '}', '\'', '"', '$']));
+        self.used(span, Domain::Shell, Level::Execute, program.unwrap_or_default());
         self.mark(all.parameters, false);
         if is_disguised {
             self.fact(
@@ -1122,13 +1446,19 @@ impl Reader {
             self.fact(span, FactKind::DownloadExec { url });
             return;
         }
+        if labels.has(Labels::REQUEST) && first.is_some_and(|first| first.text.is_none()) {
+            self.fact(span, FactKind::RemoteCommand);
+        }
         if labels.has(Labels::DECODED) {
             self.fact(
                 span,
                 FactKind::DecodeExec { decoded: first.and_then(|value| value.text.clone()) },
             );
         }
-        if let Some(line) = line_of(first) {
+        if first.is_some_and(|first| first.labels.has(Labels::SOCKET) && first.text.is_none()) {
+            self.fact(span, FactKind::RemoteCommand);
+        }
+        if let Some(line) = whole_line(values) {
             self.command(span, &line);
         }
         // `os.popen(f"dig {secret}.example")`
@@ -1221,6 +1551,10 @@ impl Reader {
             self.fact(span, FactKind::DownloadExec { url: first.url.clone() });
         } else if labels.has(Labels::DECODED) {
             self.fact(span, FactKind::DecodeExec { decoded: first.text.clone() });
+        } else if labels.has(Labels::REQUEST) {
+            self.fact(span, FactKind::RemoteCommand);
+        } else if labels.has(Labels::MEDIA) {
+            self.fact(span, FactKind::DecodeExec { decoded: None });
         } else if labels.has(Labels::SHARED) {
             self.fact(
                 span,
@@ -1241,9 +1575,10 @@ impl Reader {
                     | "vm.runInThisContext"
             )
         {
+            let is_disguised = first.labels.has(Labels::ASSEMBLED);
             self.fact(
                 span,
-                FactKind::DynamicExec { how: "runs a text that it computes", is_disguised: false },
+                FactKind::DynamicExec { how: "runs a text that it computes", is_disguised },
             );
         }
         if let Some(text) = &first.text
@@ -1296,6 +1631,7 @@ impl Reader {
         named: &[(&str, Value)],
         owner: Option<&Value>,
         is_method: bool,
+        method: &str,
     ) {
         let url = values
             .iter()
@@ -1311,13 +1647,8 @@ impl Reader {
             .as_deref()
             .map(|url| hosts::split(url).0)
             .filter(|host| !host.is_empty() && !host.contains(['{', '$']));
-        self.fact(
-            span,
-            FactKind::Use {
-                capability: Capability::Network,
-                object: host.clone().unwrap_or_default(),
-            },
-        );
+        let level = if changes_server(method, values, named) { Level::Write } else { Level::Read };
+        self.used(span, Domain::Network, level, host.clone().unwrap_or_default());
         self.hidden_endpoint(span, values.first());
         let mut body = Value::default();
         for (at, value) in values.iter().enumerate() {
@@ -1333,6 +1664,13 @@ impl Reader {
                             | Labels::ENCODED.0),
                 );
                 // A variable that is the address is no secret that is sent to it.
+                let is_foreign = |secret: &String| {
+                    secrets::is_of_service(secret)
+                        && host.as_deref().is_some_and(|host| !secrets::belongs_to(secret, host))
+                };
+                if value.text.is_some() && value.secrets.iter().any(is_foreign) {
+                    body.add(value);
+                }
                 if value.text.is_some() {
                     body.labels.add(strong);
                     if strong.has(Labels::ENCODED) {
@@ -1378,6 +1716,22 @@ impl Reader {
                     && values.first().is_some_and(|value| value.labels.has(Labels::DECODED)));
         // A method called `send` or `put` belongs to many things.
         let is_plausible = !is_method
+            || is_strong
+                && matches!(
+                    method,
+                    "post"
+                        | "request"
+                        | "sendall"
+                        | "sendto"
+                        | "sendmail"
+                        | "send_message"
+                        | "storbinary"
+                        | "sendBeacon"
+                        | "write"
+                        | "upload_file"
+                        | "put_object"
+                        | "upload_blob"
+                )
             || host.is_some()
             || is_socket
             || url.is_some()
@@ -1408,6 +1762,10 @@ impl Reader {
             first.text.clone().into_iter().collect()
         };
         let Some(file) = Some(texts.join("/")).filter(|file| !file.is_empty()) else {
+            // One of several files, one after the other.
+            for file in first.items.iter().flatten().take(64) {
+                self.read_file(span, file, &mut result);
+            }
             return result;
         };
         let mode = values
@@ -1425,7 +1783,7 @@ impl Reader {
             && mode.contains(['w', 'a', 'x', '+']);
         result.text = Some(file.clone());
         if is_write {
-            self.fact(span, FactKind::Use { capability: Capability::WriteFile, object: file });
+            self.used(span, Domain::Filesystem, Level::Write, file);
             return result;
         }
         if ["/tmp/", "/var/tmp/", "/dev/shm/"].iter().any(|shared| file.starts_with(shared)) {
@@ -1434,14 +1792,33 @@ impl Reader {
         if !matches!(path, "Path" | "pathlib.Path") {
             self.read_file(span, &file, &mut result);
         }
+        match path {
+            // The names in a folder are not the folder.
+            "os.listdir" | "os.walk" | "os.scandir" | "glob.glob" | "glob.iglob"
+            | "fs.readdirSync" | "fs.readdir" => {
+                result.text = None;
+            }
+            "shutil.copy" | "shutil.copyfile" | "shutil.copy2" | "shutil.copytree" => {
+                if let Some(target) = values.get(1).and_then(|value| value.text.clone()) {
+                    self.files.insert(target, result.derived());
+                }
+            }
+            "shutil.make_archive" => {
+                for folder in values.iter().skip(1).filter_map(|value| value.text.clone()) {
+                    self.read_file(span, &folder, &mut result);
+                }
+                result.text = None;
+            }
+            _ => {}
+        }
         result
     }
 
     fn read_file(&mut self, span: &Range<usize>, file: &str, result: &mut Value) {
-        self.fact(
-            span,
-            FactKind::Use { capability: Capability::ReadFile, object: file.to_owned() },
-        );
+        self.used(span, Domain::Filesystem, Level::Read, file.to_owned());
+        if MEDIA.iter().any(|end| has_extension(file, end)) {
+            result.labels.add(Labels::MEDIA);
+        }
         if let Some(known) = secrets::file(file) {
             self.fact(span, FactKind::ReadSecret { path: known.to_owned() });
             result.labels.add(Labels::SECRET_FILE);
@@ -1457,7 +1834,7 @@ impl Reader {
     fn written(&mut self, span: &Range<usize>, values: &[Value], at: usize) {
         let Some(file) = values.get(at).and_then(|value| value.text.clone()) else { return };
         let content = values.get(at + 1).cloned().unwrap_or_default();
-        self.fact(span, FactKind::Use { capability: Capability::WriteFile, object: file.clone() });
+        self.used(span, Domain::Filesystem, Level::Write, file.clone());
         self.start(span, &file, content.text.as_deref().unwrap_or_default(), content.labels);
         self.files.insert(file, content.derived());
     }
@@ -1484,6 +1861,9 @@ impl Reader {
         values: &[Value],
     ) -> Option<Value> {
         let first = values.first();
+        if is(path, DECODE) && path != "String.fromCharCode" && path != "String.fromCodePoint" {
+            return None;
+        }
         if matches!(path, "chr" | "String.fromCharCode" | "String.fromCodePoint") {
             let codes: Option<String> = values
                 .iter()
@@ -1635,8 +2015,80 @@ impl Reader {
     }
 }
 
+/// Whether a request changes something on the server, as far as its method and its content say.
+fn changes_server(method: &str, values: &[Value], named: &[(&str, Value)]) -> bool {
+    let names_method = |value: &Value| {
+        value.text.as_deref().is_some_and(|text| {
+            matches!(text.to_ascii_uppercase().as_str(), "POST" | "PUT" | "PATCH" | "DELETE")
+        })
+    };
+    let has_content =
+        |key: &str| matches!(key, "data" | "json" | "body" | "files" | "content" | "form");
+    matches!(
+        method,
+        "post"
+            | "put"
+            | "patch"
+            | "delete"
+            | "sendBeacon"
+            | "sendall"
+            | "sendto"
+            | "send"
+            | "sendmail"
+            | "send_message"
+            | "storbinary"
+    ) || values.iter().take(1).any(names_method)
+        || named
+            .iter()
+            .any(|(name, value)| has_content(name) || *name == "method" && names_method(value))
+        || values.iter().flat_map(|value| value.items.iter().flatten()).any(|key| has_content(key))
+        || method == "urlopen" && values.len() > 1
+}
+
+/// The name of a variable or of a member of one, as it is assigned.
+fn dotted(expression: &Expression) -> Option<String> {
+    match &expression.kind {
+        ExpressionKind::Name(name) => Some(name.clone()),
+        ExpressionKind::Member(owner, member) => Some(format!("{}.{member}", dotted(owner)?)),
+        ExpressionKind::Element(owner, _) => dotted(owner),
+        _ => None,
+    }
+}
+
 fn path_end(path: Option<&str>) -> &str {
     path.and_then(|path| path.rsplit('.').next()).unwrap_or_default()
+}
+
+/// Whether a value is a request that is written to piece by piece.
+fn is_of_request(value: &Value) -> bool {
+    value.labels.has(Labels::NETWORK.with(Labels::SOCKET))
+        && value.path.as_deref().is_none_or(|path| !path.contains("stdout"))
+}
+
+/// Whether a value is what somebody sends to a server.
+fn is_request(path: Option<&str>) -> bool {
+    matches!(
+        path,
+        Some(
+            "req.query"
+                | "req.body"
+                | "req.params"
+                | "request.query"
+                | "request.body"
+                | "request.args"
+                | "request.form"
+                | "request.values"
+                | "request.params"
+                | "flask.request.args"
+                | "flask.request.form"
+                | "flask.request.values"
+                | "flask.request.json"
+                | "flask.request.data"
+                | "ctx.query"
+                | "ctx.request.body"
+                | "self.rfile"
+        )
+    )
 }
 
 fn is_environment(path: &str) -> bool {
@@ -1660,7 +2112,12 @@ fn variable(name: &str) -> Value {
             ..Value::default()
         }
     } else {
-        Value { labels: Labels::VARIABLE, ..Value::default() }
+        let is_home = matches!(name, "HOME" | "USERPROFILE");
+        Value {
+            labels: Labels::VARIABLE,
+            text: is_home.then(|| "~".to_owned()),
+            ..Value::default()
+        }
     }
 }
 
@@ -1735,6 +2192,18 @@ fn line_of(value: Option<&Value>) -> Option<String> {
         })
         .collect();
     Some(words.join(" "))
+}
+
+/// The line of a call that takes a program and a list of its arguments.
+fn whole_line(values: &[Value]) -> Option<String> {
+    let line = line_of(values.first())?;
+    let is_program =
+        values.first().is_some_and(|first| first.text.is_some()) && !line.contains(' ');
+    let rest = values.get(1).filter(|rest| is_program && rest.text.is_none());
+    Some(match line_of(rest) {
+        Some(rest) => format!("{line} {rest}"),
+        None => line,
+    })
 }
 
 /// What a command line prints.

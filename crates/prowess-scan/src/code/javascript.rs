@@ -1,10 +1,10 @@
-//! JavaScript and TypeScript to facts. This is the only file that knows their parser; types are skipped as mistakes.
+//! JavaScript and TypeScript to facts. This is the only file that knows their parsers.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
 
 use prowess_python::{Expression, ExpressionKind, Statement};
-use tree_sitter::{Node, ParseOptions, ParseState, Parser};
+use tree_sitter::{Language, Node, ParseOptions, ParseState, Parser};
 
 use super::assemble::unescape;
 use super::flow;
@@ -15,16 +15,41 @@ const MAX_REPORTS: usize = 100_000;
 /// The longest program, and how deep it may be nested.
 const MAX_BYTES: usize = 1 << 20;
 const MAX_DEPTH: usize = 120;
+/// The most parameters of a function that are looked at.
+const MAX_PARAMETERS: usize = 16;
 
-/// Reads a program that begins at an offset of a document.
+/// Reads a program in JavaScript that begins at an offset of a document.
 pub(crate) fn read(document: usize, text: &str, base: usize) -> Result<Vec<Fact>, String> {
+    read_as(&tree_sitter_javascript::LANGUAGE.into(), document, text, base)
+}
+
+/// Reads a program in TypeScript.
+pub(crate) fn read_typescript(
+    document: usize,
+    text: &str,
+    base: usize,
+) -> Result<Vec<Fact>, String> {
+    read_as(&tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into(), document, text, base)
+}
+
+/// Whether a file or a fence is TypeScript, by the end of its name or by the name of its language. `.tsx` is read as
+/// JavaScript, which knows its elements.
+pub(crate) fn is_typescript(name: &str) -> bool {
+    let end = name.rsplit('.').next().unwrap_or(name);
+    ["ts", "mts", "cts", "typescript"].iter().any(|known| end.eq_ignore_ascii_case(known))
+}
+
+fn read_as(
+    language: &Language,
+    document: usize,
+    text: &str,
+    base: usize,
+) -> Result<Vec<Fact>, String> {
     if text.len() > MAX_BYTES {
         return Err(format!("{} bytes exceed the limit of {MAX_BYTES}", text.len()));
     }
     let mut parser = Parser::new();
-    parser
-        .set_language(&tree_sitter_javascript::LANGUAGE.into())
-        .map_err(|error| error.to_string())?;
+    parser.set_language(language).map_err(|error| error.to_string())?;
     let reports = Cell::new(0_usize);
     let mut progress = |_: &ParseState| {
         reports.set(reports.get() + 1);
@@ -42,13 +67,14 @@ pub(crate) fn read(document: usize, text: &str, base: usize) -> Result<Vec<Fact>
     let mut statements = Vec::new();
     reader.children(tree.root_node(), 0, &mut statements);
     if statements.is_empty()
+        && tree.root_node().has_error()
         && text
             .lines()
             .any(|line| !line.trim().is_empty() && !line.trim_start().starts_with(['/', '*']))
     {
         return Err("no statement can be read from it".to_owned());
     }
-    Ok(flow::follow(document, base, &statements, read))
+    Ok(flow::follow(document, base, &statements, read, flow::Scopes::Closures))
 }
 
 struct Lower<'t> {
@@ -76,7 +102,7 @@ impl Lower<'_> {
         }
         match node.kind() {
             "comment" => {}
-            "variable_declarator" | "field_definition" => {
+            "variable_declarator" | "field_definition" | "public_field_definition" => {
                 let (Some(name), Some(value)) = (
                     node.child_by_field_name("name")
                         .or_else(|| node.child_by_field_name("property")),
@@ -153,13 +179,22 @@ impl Lower<'_> {
             | "switch_case"
             | "switch_default"
             | "class_declaration"
+            | "abstract_class_declaration"
+            | "internal_module"
             | "class_body"
             | "export_statement"
             | "labeled_statement"
             | "ERROR"
             | "class" => self.children(node, depth, result),
-            "empty_statement" | "break_statement" | "continue_statement" | "identifier"
-            | "debugger_statement" => {}
+            "empty_statement"
+            | "break_statement"
+            | "continue_statement"
+            | "identifier"
+            | "debugger_statement"
+            | "interface_declaration"
+            | "type_alias_declaration"
+            | "type_annotation"
+            | "type_identifier" => {}
             _ => result.push(Statement::Expression(self.expression(node, depth))),
         }
     }
@@ -254,6 +289,23 @@ impl Lower<'_> {
                 self.source(one).split(['=', ':']).next().unwrap_or_default().trim().to_owned()
             })
             .collect()
+    }
+
+    /// The names that the parameters of a function get.
+    fn parameter_names(&self, node: Node<'_>) -> Vec<String> {
+        let Some(list) = node.child_by_field_name("parameters") else {
+            let one = node.child_by_field_name("parameter");
+            return one.map(|one| self.source(one).to_owned()).into_iter().collect();
+        };
+        let mut cursor = list.walk();
+        let names = list.named_children(&mut cursor).flat_map(|one| {
+            let inner = one
+                .child_by_field_name("pattern")
+                .or_else(|| one.child_by_field_name("left"))
+                .unwrap_or(one);
+            self.targets(inner)
+        });
+        names.take(MAX_PARAMETERS).collect()
     }
 
     fn targets(&self, node: Node<'_>) -> Vec<String> {
@@ -402,7 +454,14 @@ impl Lower<'_> {
                 Kind::Map(entries.collect())
             }
             "arrow_function" | "function_expression" | "function" | "generator_function" => {
-                let mut body = Vec::new();
+                // What a caller passes to a function without a name comes from that call.
+                let mut body = vec![Statement::Assign {
+                    targets: self.parameter_names(node),
+                    value: Expression {
+                        kind: Kind::Name(flow::PASSED.to_owned()),
+                        span: node.byte_range(),
+                    },
+                }];
                 if let Some(inner) = node.child_by_field_name("body") {
                     if inner.kind() == "statement_block" {
                         self.children(inner, depth, &mut body);
@@ -415,13 +474,26 @@ impl Lower<'_> {
             "assignment_expression" | "augmented_assignment_expression" => {
                 Kind::Function(vec![self.assignment(node, depth)])
             }
-            "parenthesized_expression" | "await_expression" | "spread_element" => {
-                match node.named_child(0) {
+            // `(0, eval)`
+            "sequence_expression" => {
+                let last = node.named_child_count().checked_sub(1);
+                match last.and_then(|last| node.named_child(u32::try_from(last).unwrap_or(0))) {
                     Some(inner) => return self.expression(inner, depth),
                     None => Kind::Other(Vec::new()),
                 }
             }
-            "comment" | "regex" => Kind::Other(Vec::new()),
+            "parenthesized_expression"
+            | "await_expression"
+            | "spread_element"
+            | "as_expression"
+            | "satisfies_expression"
+            | "non_null_expression" => match node.named_child(0) {
+                Some(inner) => return self.expression(inner, depth),
+                None => Kind::Other(Vec::new()),
+            },
+            "comment" | "regex" | "type_annotation" | "type_arguments" | "type_parameters" => {
+                Kind::Other(Vec::new())
+            }
             _ => Kind::Other(self.all(node, depth)),
         };
         Expression { kind, span: node.byte_range() }

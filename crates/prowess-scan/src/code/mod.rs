@@ -3,5 +3,6 @@
 pub(crate) mod assemble;
 pub(crate) mod flow;
 pub(crate) mod javascript;
+pub(crate) mod lexical;
 pub(crate) mod python;
 pub(crate) mod shell;

@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use prowess_format::permission::{Domain, Level};
+use prowess_policy::binaries;
 use prowess_shell::{ShellCommand, ShellScript, ShellWord};
 
 use super::assemble::{unescape, without_separators};
 use crate::decode;
-use crate::fact::{Capability, Fact, FactKind, Labels};
+use crate::fact::{Fact, FactKind, Labels};
 use crate::known::{hosts, secrets};
 
 /// The longest text that the parser gets at once.
@@ -23,6 +25,66 @@ pub(crate) struct Read {
     pub(crate) is_complete: bool,
     /// Whether it has any command.
     pub(crate) has_commands: bool,
+}
+
+/// The part of a value that `offset:length` names.
+fn substring<'v>(value: &'v str, range: &str) -> Option<&'v str> {
+    let (offset, length) = range.split_once(':').unwrap_or((range, ""));
+    let start: usize = offset.trim().parse().ok()?;
+    let length: usize = if length.is_empty() { value.len() } else { length.trim().parse().ok()? };
+    value.get(start..start.saturating_add(length).min(value.len()))
+}
+
+/// Whether a statement for a database changes it.
+pub(crate) fn writes_database(text: &str) -> bool {
+    let text = text.trim_start();
+    let verb =
+        text.split(|character: char| !character.is_ascii_alphabetic()).next().unwrap_or_default();
+    [
+        "insert", "update", "delete", "drop", "create", "alter", "replace", "truncate", "grant",
+        "merge", "vacuum",
+    ]
+    .iter()
+    .any(|known| verb.eq_ignore_ascii_case(known))
+}
+
+/// Whether the words of a request send something or name a method that does.
+fn changes_server(words: &[&str]) -> bool {
+    let sends = |word: &&&str| {
+        matches!(
+            **word,
+            "-d" | "--data"
+                | "--data-raw"
+                | "--data-binary"
+                | "--data-urlencode"
+                | "-F"
+                | "--form"
+                | "-T"
+                | "--upload-file"
+                | "--json"
+                | "--post-data"
+                | "--post-file"
+                | "-Body"
+                | "-body"
+                | "-InFile"
+        ) || ["--data", "--form=", "--json=", "--post-data=", "--post-file=", "--upload-file="]
+            .iter()
+            .any(|start| word.starts_with(start))
+    };
+    let names_method = words.windows(2).any(|pair| {
+        matches!(pair[0], "-X" | "--request" | "-Method" | "--method")
+            && !pair[1].eq_ignore_ascii_case("get")
+            && !pair[1].eq_ignore_ascii_case("head")
+    });
+    let is_glued = words.iter().any(|word| {
+        word.strip_prefix("-X").or_else(|| word.strip_prefix("--request=")).is_some_and(|method| {
+            !method.is_empty()
+                && !method.eq_ignore_ascii_case("get")
+                && !method.eq_ignore_ascii_case("head")
+        })
+    });
+    let is_query = words.iter().any(|word| matches!(*word, "-G" | "--get"));
+    (words.iter().any(|word| sends(&word)) && !is_query) || names_method || is_glued
 }
 
 /// Reads a script that begins at an offset of a document. A long one is read in parts that end with a line, so that no
@@ -288,6 +350,104 @@ impl Reader<'_> {
         self.facts.push(Fact { document: self.document, range, kind });
     }
 
+    /// Ways in for others, and names that hide what is run.
+    fn openings(
+        &mut self,
+        span: &Range<usize>,
+        command: &ShellCommand,
+        name: &str,
+        words: &[&str],
+    ) {
+        let forwards_login = |word: &&str| {
+            word.ends_with(":22") && word.split(':').count() >= 3 || word.ends_with("localhost:22")
+        };
+        if name == "ssh"
+            && words.iter().any(|word| {
+                *word == "-R"
+                    || word.starts_with("-R")
+                    || word.starts_with('-') && !word.starts_with("--") && word.ends_with('R')
+            })
+            && words.iter().any(forwards_login)
+        {
+            self.fact(span, FactKind::ReverseShell);
+        }
+        // `sh -i | nc …`
+        if matches!(name, "nc" | "ncat" | "netcat" | "telnet") {
+            let is_shell = command.reads_from.iter().any(|from| {
+                self.script.commands.get(*from).is_some_and(|before| {
+                    let name = before.name.as_deref().map(base_name).unwrap_or_default();
+                    matches!(name, "sh" | "bash" | "zsh" | "dash" | "ksh")
+                })
+            });
+            if is_shell {
+                self.fact(span, FactKind::ReverseShell);
+            }
+        }
+        let written = command
+            .name
+            .as_deref()
+            .or(command.computed_name.as_ref().map(|word| word.text.as_str()));
+        if written.is_some_and(|written| {
+            written.starts_with('/')
+                && written.matches('?').count() >= 2
+                && !written.contains(['=', '&', ' ', ':'])
+        }) {
+            let how = "hides the name of a program in wildcards";
+            self.fact(span, FactKind::DynamicExec { how, is_disguised: true });
+        }
+        // A repository to which secrets were copied before.
+        if name == "git"
+            && words.contains(&"push")
+            && let Some(flow) =
+                self.files.values().find(|flow| flow.labels.has(Labels::SECRET_FILE)).cloned()
+        {
+            self.fact(span, FactKind::Send { what: flow.labels, host: None, is_encoded: false });
+        }
+    }
+
+    /// Notes what a permission stands for.
+    fn used(&mut self, span: &Range<usize>, domain: Domain, level: Level, object: String) {
+        self.fact(span, FactKind::Use { domain, level, object });
+    }
+
+    /// What a program does that a permission stands for, beside being started.
+    fn uses(&mut self, span: &Range<usize>, name: &str, words: &[&str]) {
+        match name {
+            "xdotool" | "ydotool" | "cliclick" | "screencapture" | "scrot" | "gnome-screenshot"
+            | "wmctrl" => {
+                self.used(span, Domain::Desktop, Level::Control, String::new());
+            }
+            "osascript" if words.iter().any(|word| word.contains("System Events")) => {
+                self.used(span, Domain::Desktop, Level::Control, String::new());
+            }
+            "psql" | "mysql" | "mariadb" | "sqlite3" | "mongosh" | "redis-cli" | "duckdb"
+            | "sqlcmd" => {
+                let writes = words.iter().any(|word| writes_database(word));
+                let level = if writes { Level::Write } else { Level::Read };
+                self.used(span, Domain::Database, level, String::new());
+            }
+            "printenv" | "env" if words.is_empty() => {
+                self.used(span, Domain::Env, Level::Read, String::new());
+            }
+            "cat" | "head" | "tail" | "less" | "grep" | "awk" | "sed" | "tar" | "zip"
+            | "source" | "." => {
+                for word in
+                    words.iter().filter(|word| word.starts_with(['/', '~']) && !word.contains('$'))
+                {
+                    self.used(span, Domain::Filesystem, Level::Read, (*word).to_owned());
+                }
+            }
+            "rm" | "mkdir" | "touch" | "truncate" | "shred" => {
+                for word in
+                    words.iter().filter(|word| !word.starts_with('-') && !word.contains('$'))
+                {
+                    self.used(span, Domain::Filesystem, Level::Write, (*word).to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// The text of a word with the variables that are known.
     fn text(&self, word: &ShellWord) -> Option<String> {
         if word.is_literal {
@@ -322,6 +482,15 @@ impl Reader<'_> {
                     rest.split_at(end)
                 }
             };
+            // `${x:1:4}`
+            if let Some((base, range)) = name.split_once(':')
+                && let Some(value) = self.values.get(base)
+                && let Some(part) = substring(value, range)
+            {
+                result.push_str(part);
+                rest = after;
+                continue;
+            }
             match self.values.get(name) {
                 Some(value) => result.push_str(value),
                 // `$@` inside a word is nothing.
@@ -769,10 +938,7 @@ impl Reader<'_> {
                     },
                 );
             }
-            self.fact(
-                &span,
-                FactKind::Use { capability: Capability::Network, object: name.clone() },
-            );
+            self.used(&span, Domain::Network, Level::Write, String::new());
         }
         if RESOLVERS.contains(&name.as_str()) {
             let mut flow = argument_flow.clone();
@@ -816,6 +982,10 @@ impl Reader<'_> {
         {
             self.fact(&span, FactKind::ReadSecret { path: "keychain".to_owned() });
         }
+        if let Some(refused) = binaries::refused(&name, &words) {
+            self.fact(&span, FactKind::Refused(refused));
+        }
+        self.openings(&span, command, &name, &words);
         self.damage(&span, &name, &words);
         self.persistence(&span, &name, &words, input);
         if matches!(name.as_str(), "tee" | "cp" | "mv" | "install" | "ln") {
@@ -826,7 +996,8 @@ impl Reader<'_> {
                 }
             }
         }
-        self.fact(&span, FactKind::Use { capability: Capability::Execute, object: name });
+        self.uses(&span, &name, &words);
+        self.used(&span, Domain::Shell, Level::Execute, name);
     }
 
     /// Whether a command runs what it reads.
@@ -928,12 +1099,24 @@ impl Reader<'_> {
                 })
                 .map(|url| (*url).to_owned());
         }
+        // An archive that was downloaded, and a file that was in it.
+        if matches!(name, "tar" | "unzip" | "7z")
+            && let Some(known) =
+                words.iter().find_map(|word| self.files.get(base_name(word))).cloned()
+            && known.labels.has(Labels::NETWORK)
+        {
+            self.cloned = known.url.filter(|url| {
+                hosts::standing(url) != hosts::Standing::Known && !hosts::is_of(url, hosts::FORGES)
+            });
+        }
         let is_own_file = target.as_deref().is_some_and(|target| {
             !target.starts_with('/') && target.contains('.') && !target.contains("://")
         });
-        if let Some(url) =
-            self.cloned.clone().filter(|_| is_shell && is_own_file && inline.is_none())
-        {
+        if let Some(url) = self.cloned.clone().filter(|_| {
+            inline.is_none()
+                && (is_shell && is_own_file
+                    || command.name.as_deref().is_some_and(|name| name.starts_with("./")))
+        }) {
             self.fact(span, FactKind::DownloadExec { url: Some(url) });
         }
         if let Some(known) = target.and_then(|target| self.files.get(base_name(&target)).cloned()) {
@@ -952,13 +1135,8 @@ impl Reader<'_> {
         let host = url
             .map(|url| hosts::split(url).0)
             .filter(|host| !host.is_empty() && !host.contains('$'));
-        self.fact(
-            &command.span,
-            FactKind::Use {
-                capability: Capability::Network,
-                object: host.clone().unwrap_or_default(),
-            },
-        );
+        let level = if changes_server(&words) { Level::Write } else { Level::Read };
+        self.used(&command.span, Domain::Network, level, host.clone().unwrap_or_default());
         if input.labels.has(Labels::DECODED)
             && (call.from_input || url.is_none_or(|url| url.contains('$')))
         {
@@ -1027,11 +1205,15 @@ impl Reader<'_> {
                     flow.add(input);
                     is_encoded |= input.labels.has(Labels::ENCODED);
                 }
+                let option = call.words[at].0.as_str();
                 let file = text.rsplit_once('@').map_or(
                     if matches!(
-                        call.words[at].0.as_str(),
+                        option,
                         "-T" | "--upload-file" | "--post-file" | "--body-file" | "-InFile"
-                    ) {
+                    ) || ["-T", "--upload-file=", "--post-file=", "--body-file="]
+                        .iter()
+                        .any(|start| !is_data && option.starts_with(start))
+                    {
                         text
                     } else {
                         ""

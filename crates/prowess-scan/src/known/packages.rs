@@ -59,6 +59,100 @@ pub(crate) const PYTHON: &[&str] = &[
     "gunicorn",
     "rich",
     "typer",
+    "attrs",
+    "aiofiles",
+    "alembic",
+    "argparse",
+    "asyncpg",
+    "azure-identity",
+    "azure-storage-blob",
+    "black",
+    "bcrypt",
+    "chardet",
+    "charset-normalizer",
+    "chromadb",
+    "cython",
+    "dask",
+    "docker",
+    "ethereum",
+    "eth-account",
+    "faiss-cpu",
+    "filelock",
+    "fsspec",
+    "google-api-python-client",
+    "google-cloud-storage",
+    "gradio",
+    "graphviz",
+    "grpcio",
+    "huggingface-hub",
+    "idna",
+    "ipython",
+    "jupyter",
+    "keras",
+    "kubernetes",
+    "langchain-core",
+    "litellm",
+    "llama-index",
+    "loguru",
+    "markupsafe",
+    "matplotlib-inline",
+    "mypy",
+    "mysql-connector-python",
+    "networkx",
+    "nltk",
+    "notion-client",
+    "ollama",
+    "orjson",
+    "packaging",
+    "plotly",
+    "poetry",
+    "praw",
+    "prometheus-client",
+    "protobuf",
+    "psycopg2",
+    "psycopg2-binary",
+    "pyautogui",
+    "pygame",
+    "pyinstaller",
+    "pyjwt",
+    "pymongo",
+    "pymysql",
+    "pymupdf",
+    "pynput",
+    "pyperclip",
+    "pyserial",
+    "python-dotenv",
+    "python-telegram-bot",
+    "pytz",
+    "pywin32",
+    "pyzmq",
+    "qrcode",
+    "reportlab",
+    "scrapy",
+    "seaborn",
+    "sentence-transformers",
+    "simplejson",
+    "slack-sdk",
+    "solana",
+    "spacy",
+    "starlette",
+    "streamlit",
+    "sympy",
+    "tabulate",
+    "tenacity",
+    "termcolor",
+    "tiktoken",
+    "tomlkit",
+    "torchvision",
+    "tweepy",
+    "typing-extensions",
+    "virtualenv",
+    "watchdog",
+    "websocket-client",
+    "werkzeug",
+    "xgboost",
+    "yfinance",
+    "yt-dlp",
 ];
 /// Packages of JavaScript.
 pub(crate) const JAVASCRIPT: &[&str] = &[
@@ -106,6 +200,80 @@ pub(crate) const JAVASCRIPT: &[&str] = &[
     "semver",
     "glob",
     "debug",
+    "@anthropic-ai/sdk",
+    "ajv",
+    "angular",
+    "async",
+    "babel-core",
+    "bluebird",
+    "body-parser",
+    "browserify",
+    "bs58",
+    "cheerio",
+    "classnames",
+    "colors",
+    "concurrently",
+    "core-js",
+    "cors",
+    "cookie-parser",
+    "crypto-js",
+    "css-loader",
+    "date-fns",
+    "discord-api-types",
+    "esbuild",
+    "execa",
+    "fastify",
+    "firebase",
+    "form-data",
+    "fs-extra",
+    "graphql",
+    "gulp",
+    "handlebars",
+    "husky",
+    "immer",
+    "ioredis",
+    "jquery",
+    "js-yaml",
+    "jsdom",
+    "langchain",
+    "lint-staged",
+    "luxon",
+    "marked",
+    "minimist",
+    "mkdirp",
+    "mysql2",
+    "nanoid",
+    "node-telegram-bot-api",
+    "octokit",
+    "passport",
+    "playwright-core",
+    "postcss",
+    "prop-types",
+    "puppeteer-core",
+    "react-router",
+    "redis",
+    "redux",
+    "request",
+    "rollup",
+    "rxjs",
+    "sequelize",
+    "shelljs",
+    "solc",
+    "styled-components",
+    "superagent",
+    "svelte",
+    "telegraf",
+    "ts-node",
+    "tslib",
+    "turbo",
+    "underscore",
+    "validator",
+    "viem",
+    "vitest",
+    "web3-utils",
+    "webpack-cli",
+    "winston",
+    "xml2js",
 ];
 
 /// The popular package that a name imitates: one letter is exchanged, added, left out, or two are swapped.
@@ -114,7 +282,29 @@ pub(crate) fn imitated(name: &str, known: &'static [&'static str]) -> Option<&'s
     if name.len() < 5 || known.contains(&name.as_str()) {
         return None;
     }
-    known.iter().copied().find(|known| known.len() >= 5 && is_one_edit(&name, known))
+    let plain = without_separators(&name);
+    known.iter().copied().find(|known| {
+        known.len() >= 5
+            && (is_one_edit(&name, known)
+                || name.len() >= 7
+                    && plain == without_separators(known)
+                    && name != *known
+                    && !known.contains(['-', '.'])
+                || is_adorned(&name, known))
+    })
+}
+
+fn without_separators(name: &str) -> String {
+    name.replace(['-', '.'], "")
+}
+
+/// Whether a name is a popular one with a word that makes it look official: `requests-official`, `python3-numpy`.
+fn is_adorned(name: &str, known: &str) -> bool {
+    const ENDS: &[&str] =
+        &["-official", "-secure", "-safe", "-fixed", "-patched", "-real", "-genuine", "-lts"];
+    const STARTS: &[&str] = &["real-", "official-", "secure-", "safe-"];
+    ENDS.iter().any(|end| name.strip_suffix(end) == Some(known))
+        || STARTS.iter().any(|start| name.strip_prefix(start) == Some(known))
 }
 
 /// Whether one edit makes the same of two names.
@@ -145,7 +335,7 @@ mod tests {
 
     #[test]
     fn one_letter_is_an_imitation_and_another_word_is_not() {
-        for name in ["reqeusts", "requets", "requestss", "numpi"] {
+        for name in ["reqeusts", "requets", "requestss", "numpi", "requests-official"] {
             assert!(imitated(name, PYTHON).is_some(), "{name}");
         }
         for name in ["requests", "request-cache", "torchvision", "flask-login"] {

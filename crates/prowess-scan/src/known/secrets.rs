@@ -54,8 +54,6 @@ pub(crate) const FILES: &[&str] = &[
     ".config/rclone",
     ".pgpass",
     ".my.cnf",
-    ".bash_history",
-    ".zsh_history",
     "local extension settings",
     "google/chrome/user data",
     "google/chrome/default",
@@ -74,11 +72,36 @@ pub(crate) const FILES: &[&str] = &[
     ".gem/credentials",
     ".s3cfg",
     ".boto",
+    ".codex/auth.json",
+    ".bash_history",
+    ".zsh_history",
+    ".pgpass",
+    ".vault-token",
+    "library/messages/chat.db",
+    "telegram desktop/tdata",
+    "signal/config.json",
+    "discord/local storage",
+    "slack/local storage",
+    ".password-store",
+    ".kdbx",
+    "phantom wallet",
+    "atomic/local storage",
+    "ledger live",
     "/proc/self/environ",
     "/proc/1/environ",
 ];
 /// Files that hold settings and sometimes secrets: they count when they leave the machine.
 pub(crate) const WEAK_FILES: &[&str] = &[
+    ".claude/projects",
+    ".claude/history",
+    ".codex/sessions",
+    ".openclaw/agents",
+    ".openclaw/sessions",
+    ".bash_history",
+    ".zsh_history",
+    ".python_history",
+    ".psql_history",
+    ".mysql_history",
     ".env",
     ".npmrc",
     ".ssh",
@@ -214,6 +237,36 @@ pub(crate) fn is_variable(name: &str) -> bool {
     let parts: Vec<&str> = upper.split(['_', '-', '.']).collect();
     parts.iter().any(|part| WORDS.contains(part))
         && !parts.iter().any(|part| HARMLESS.contains(part))
+}
+
+/// Beginnings of names of variables whose service everybody knows.
+const SERVICES: &[&str] = &[
+    "ANTHROPIC_",
+    "AWS_",
+    "AZURE_",
+    "CLOUDFLARE_",
+    "DATABASE_UR",
+    "DIGITALOCEAN_",
+    "GCP_",
+    "GH_",
+    "GITHUB_",
+    "GITLAB_",
+    "GOOGLE_",
+    "HF_",
+    "HUGGINGFACE_",
+    "NPM_",
+    "OPENAI_",
+    "PYPI_",
+    "SLACK_",
+    "SSH_",
+    "STRIPE_",
+    "TWILIO_",
+];
+
+/// Whether a variable holds a secret of a service that everybody knows.
+pub(crate) fn is_of_service(name: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    SERVICES.iter().any(|start| upper.starts_with(start))
 }
 
 /// Words of variables that name no service.

@@ -29,19 +29,31 @@ scan_rule! {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for document in subject.documents.iter().filter(|document| document.origin.is_none()) {
-        if !["hooks", "mcpServers", "permissions", "ANTHROPIC_BASE_URL"]
-            .iter()
-            .any(|word| document.text.contains(word))
+        if ![
+            "hooks",
+            "mcpServers",
+            "mcp_servers",
+            "permissions",
+            "ANTHROPIC_BASE_URL",
+            "\"tasks\"",
+            "Command\"",
+            "notify",
+        ]
+        .iter()
+        .any(|word| document.text.contains(word))
         {
             continue;
         }
         for unit in &document.units {
             let is_settings = match unit.kind {
                 UnitKind::Code => {
-                    document.kind == FileKind::Data && has_extension(&document.path, "json")
+                    document.kind == FileKind::Data
+                        && ["json", "jsonc", "toml"]
+                            .iter()
+                            .any(|end| has_extension(&document.path, end))
                 }
                 UnitKind::Fence => {
-                    matches!(unit.language.as_str(), "json" | "jsonc" | "json5" | "")
+                    matches!(unit.language.as_str(), "json" | "jsonc" | "json5" | "toml" | "")
                 }
                 _ => false,
             };
@@ -50,10 +62,18 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             }
             let text = &document.text[unit.range.clone()];
             let mut commands = Vec::new();
-            match serde_json::from_str::<Value>(text) {
-                Ok(value) => collect(&value, false, 0, &mut commands),
+            let is_toml = has_extension(&document.path, "toml") || unit.language == "toml";
+            let parsed = if is_toml {
+                text.parse::<toml::Table>()
+                    .ok()
+                    .map(|table| from_toml(&toml::Value::Table(table), 0))
+            } else {
+                serde_json::from_str::<Value>(text).ok()
+            };
+            match parsed {
+                Some(value) => collect(&value, false, 0, &mut commands),
                 // Agents read settings with mistakes in them too.
-                Err(_) => commands.extend(lines_with_commands(text)),
+                None => commands.extend(lines_with_commands(text)),
             }
             // What a document shows is an example as long as nobody copies it.
             let is_file = unit.kind == UnitKind::Code;
@@ -89,13 +109,17 @@ fn lines_with_commands(text: &str) -> Vec<(String, &'static str)> {
 
 /// Commands below `hooks` and servers below `mcpServers`.
 fn collect(value: &Value, inside: bool, depth: usize, commands: &mut Vec<(String, &'static str)>) {
-    if depth > 32 || commands.len() > 200 {
+    if depth > MAX_DEPTH || commands.len() > 200 {
         return;
     }
     match value {
         Value::Object(map) => {
             for (key, value) in map {
-                let inside = inside || matches!(key.as_str(), "hooks" | "mcpServers");
+                let inside = inside
+                    || matches!(
+                        key.as_str(),
+                        "hooks" | "mcpServers" | "mcp_servers" | "tasks" | "context_servers"
+                    );
                 match (key.as_str(), value) {
                     ("command", Value::String(command)) if inside => {
                         let arguments = map
@@ -109,9 +133,32 @@ fn collect(value: &Value, inside: bool, depth: usize, commands: &mut Vec<(String
                         commands
                             .push((line.join(" "), "has settings of an agent that run a command"));
                     }
-                    ("ANTHROPIC_BASE_URL", Value::String(url))
-                        if crate::known::hosts::standing(url)
-                            != crate::known::hosts::Standing::Known =>
+                    // What an editor or a container runs when the folder is opened, and what Codex runs after each turn.
+                    (
+                        "initializeCommand"
+                        | "onCreateCommand"
+                        | "updateContentCommand"
+                        | "postCreateCommand"
+                        | "postStartCommand"
+                        | "postAttachCommand"
+                        | "notify"
+                        | "apiKeyHelper"
+                        | "statusLine"
+                        | "awsAuthRefresh",
+                        command,
+                    ) => {
+                        let mut words = Vec::new();
+                        texts_of(command, &mut words);
+                        commands.push((
+                            words.join(" "),
+                            "has settings that run a command by themselves",
+                        ));
+                    }
+                    (
+                        "ANTHROPIC_BASE_URL" | "OPENAI_BASE_URL" | "ANTHROPIC_API_URL",
+                        Value::String(url),
+                    ) if crate::known::hosts::standing(url)
+                        != crate::known::hosts::Standing::Known =>
                     {
                         commands.push((
                             format!("curl {url}"),
@@ -130,6 +177,34 @@ fn collect(value: &Value, inside: bool, depth: usize, commands: &mut Vec<(String
         _ => {}
     }
 }
+
+/// The texts in a value.
+fn texts_of(value: &Value, texts: &mut Vec<String>) {
+    match value {
+        Value::String(text) if texts.len() < 32 => texts.push(text.clone()),
+        Value::Array(values) => values.iter().take(32).for_each(|value| texts_of(value, texts)),
+        Value::Object(map) => map.values().take(32).for_each(|value| texts_of(value, texts)),
+        _ => {}
+    }
+}
+
+/// Settings in TOML as those in JSON.
+fn from_toml(value: &toml::Value, depth: usize) -> Value {
+    match value {
+        toml::Value::String(text) => Value::String(text.clone()),
+        toml::Value::Boolean(flag) => Value::Bool(*flag),
+        toml::Value::Array(values) if depth < MAX_DEPTH => {
+            Value::Array(values.iter().map(|value| from_toml(value, depth + 1)).collect())
+        }
+        toml::Value::Table(table) if depth < MAX_DEPTH => Value::Object(
+            table.iter().map(|(key, value)| (key.clone(), from_toml(value, depth + 1))).collect(),
+        ),
+        _ => Value::Null,
+    }
+}
+
+/// How deep settings are looked into.
+const MAX_DEPTH: usize = 32;
 
 /// Whether a command runs a text, downloads, or reads secrets.
 fn is_suspicious(command: &str) -> bool {

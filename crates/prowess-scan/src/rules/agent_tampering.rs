@@ -48,13 +48,15 @@ const ORDERS: &[&str] = &[
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for fact in subject.facts {
-        let FactKind::WriteAgentFile { .. } = &fact.kind else { continue };
+        let FactKind::WriteAgentFile { path } = &fact.kind else { continue };
         let document = &subject.documents[fact.document];
         let text = document.text.as_bytes();
         let end = (fact.range.end + 300).min(text.len());
         let written = String::from_utf8_lossy(&text[fact.range.start.min(end)..end]).to_lowercase();
         let is_order = ORDERS.iter().any(|order| written.contains(order));
-        let severity = if is_order { Severity::High } else { Severity::Low };
+        // A script that changes what every session of the user obeys, and not the project that it is used in.
+        let is_of_user = path.starts_with(['~', '/']) && document.kind.is_code();
+        let severity = if is_order || is_of_user { Severity::High } else { Severity::Low };
         let message = "writes into a file that agents obey";
         subject.report_fact(findings, &AGENT_TAMPERING, severity, fact, message);
     }

@@ -1,5 +1,7 @@
 //! `destructive-command`.
 
+use super::code_phrases::RANSOM;
+use super::simple::code;
 use crate::fact::FactKind;
 use crate::findings::Findings;
 use crate::rule::scan_rule;
@@ -26,6 +28,8 @@ scan_rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    let message = "encrypts files and deletes the originals";
+    code(subject, findings, &DESTRUCTIVE_COMMAND, &RANSOM, Severity::High, message);
     for fact in subject.facts {
         if let FactKind::Destroy { what } = &fact.kind {
             subject.report_fact(findings, &DESTRUCTIVE_COMMAND, Severity::High, fact, *what);

@@ -31,25 +31,30 @@ rules! {
     dynamic_code DYNAMIC_CODE
     encoded_payload ENCODED_PAYLOAD
     exfiltration_order EXFILTRATION_ORDER
+    external_tool EXTERNAL_TOOL
     fake_prerequisite FAKE_PREREQUISITE
     hidden_endpoint HIDDEN_ENDPOINT
     hidden_instruction HIDDEN_INSTRUCTION
     hidden_unicode HIDDEN_UNICODE
     instruction_override INSTRUCTION_OVERRIDE
+    known_malware KNOWN_MALWARE
     leaked_secret LEAKED_SECRET
     lookalike_letters LOOKALIKE_LETTERS
     memory_poisoning MEMORY_POISONING
     metadata_service METADATA_SERVICE
     miner MINER
+    new_capability NEW_CAPABILITY
     opaque_code OPAQUE_CODE
     persistence PERSISTENCE
     persona_override PERSONA_OVERRIDE
     privileged_container PRIVILEGED_CONTAINER
     receiver_address RECEIVER_ADDRESS
+    refused_command REFUSED_COMMAND
     resolver_exfiltration RESOLVER_EXFILTRATION
     result_tampering RESULT_TAMPERING
     reverse_shell REVERSE_SHELL
     risky_dependency RISKY_DEPENDENCY
+    second_opinion SECOND_OPINION
     secret_collection SECRET_COLLECTION
     secret_file SECRET_FILE
     secret_to_network SECRET_TO_NETWORK

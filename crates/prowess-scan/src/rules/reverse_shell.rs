@@ -34,7 +34,19 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for phrase in [&DEV_TCP, &NETCAT, &SOCKET_SHELL] {
         code(subject, findings, &REVERSE_SHELL, phrase, Severity::Critical, message);
     }
-    for fact in subject.facts.iter().filter(|fact| fact.kind == FactKind::ReverseShell) {
-        subject.report_fact(findings, &REVERSE_SHELL, Severity::Critical, fact, message);
+    for fact in subject.facts {
+        match fact.kind {
+            FactKind::ReverseShell => {
+                subject.report_fact(findings, &REVERSE_SHELL, Severity::Critical, fact, message);
+            }
+            FactKind::RemoteCommand => {
+                // In a text it shows a mistake that somebody explains.
+                let is_file = subject.documents[fact.document].kind.is_code();
+                let severity = if is_file { Severity::High } else { Severity::Medium };
+                let message = "runs what others send to its server";
+                subject.report_fact(findings, &REVERSE_SHELL, severity, fact, message);
+            }
+            _ => {}
+        }
     }
 }
