@@ -130,6 +130,9 @@ pub enum SignatureError {
     /// A minisign signature in the legacy format, which signs the whole text instead of its hash (attack registry-C13).
     #[error("it is in minisign's old format, which is no longer accepted")]
     LegacyMinisign,
+    /// This build was made without its scheme, so that nothing can be said about it.
+    #[error("{0} signatures can't be verified by this build")]
+    NotBuiltIn(&'static str),
     /// A Sigstore bundle is invalid (attack registry-C16).
     #[error("the Sigstore bundle is invalid: {0}")]
     Sigstore(String),
@@ -166,6 +169,7 @@ impl SignatureError {
             | SignatureError::WeakHash(_)
             | SignatureError::SubkeyNotBound { .. }
             | SignatureError::LegacyMinisign
+            | SignatureError::NotBuiltIn(_)
             | SignatureError::Sigstore(_) => SignatureSeverity::Broken,
         }
     }
@@ -187,6 +191,9 @@ impl SignatureError {
             }
             SignatureError::Unsupported { .. } => {
                 "a newer version of this program may support it; otherwise ask the publisher for another signature"
+            }
+            SignatureError::NotBuiltIn(_) => {
+                "use a build with the features `openpgp` and `sigstore`, which are on unless they were turned off"
             }
             SignatureError::WrongSubject { .. } | SignatureError::KeyIdMismatch { .. } => {
                 "a signature is valid for one skill and version only; ask the publisher to sign this one"

@@ -43,7 +43,7 @@ pub use key_file::{KeyDerivationCost, KeyFileError, KeyFolder, KeyName, KeyNameE
 pub use material::{CheckedMaterial, Material, MaterialError};
 pub use scheme::oms::sign_oms;
 pub use scheme::record::{SignError, sign, sign_dated};
-pub use scheme::sigstore::SigstoreIdentity;
+pub use scheme::sigstore_identity::SigstoreIdentity;
 pub use scheme::{Scheme, SignatureTime};
 pub use timestamp::{Timestamp, TimestampError};
 pub use trust_store::{

@@ -11,7 +11,7 @@ use x509_parser::prelude::FromDer as _;
 use crate::contents::hex;
 use crate::key::{PublicKey, pem};
 use crate::scheme::openpgp;
-use crate::scheme::sigstore::SigstoreIdentity;
+use crate::scheme::sigstore_identity::SigstoreIdentity;
 
 /// A key, certificate or identity for verifying signatures.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,8 +75,7 @@ impl Material {
             return key.map(Material::Key).ok_or(MaterialError::Unknown);
         }
         if text.starts_with("-----BEGIN PGP PUBLIC KEY BLOCK-----") {
-            let certificate = openpgp::read_certificate(text);
-            certificate.ok_or(MaterialError::NotOneCertificate)?;
+            openpgp::certificate_id(text).ok_or(MaterialError::NotOneCertificate)?;
             return Ok(Material::OpenPgp(CheckedMaterial(text.to_owned())));
         }
         if text.starts_with("-----BEGIN CERTIFICATE-----") {
@@ -128,8 +127,7 @@ impl Material {
             }
             Material::Sigstore(identity) => identity.get().id(),
             Material::OpenPgp(text) => {
-                let certificate = openpgp::read_certificate(text.get());
-                openpgp::fingerprint(&certificate.expect("only a readable key becomes `Material`"))
+                openpgp::certificate_id(text.get()).expect("only a readable key becomes `Material`")
             }
             Material::Minisign(key) => {
                 minisign_id(key.get()).expect("only a readable key becomes `Material`")
@@ -138,9 +136,18 @@ impl Material {
     }
 }
 
-/// All kinds, to distinguish entries of newer versions from damaged ones.
-pub(crate) const KINDS: &[&str] =
-    &["ed25519", "p256", "p384", "certificate", "openpgp", "minisign", "sigstore"];
+/// All kinds that this build can read, to distinguish entries of other versions and builds from damaged ones.
+pub(crate) const KINDS: &[&str] = &[
+    "ed25519",
+    "p256",
+    "p384",
+    "certificate",
+    #[cfg(feature = "openpgp")]
+    "openpgp",
+    "minisign",
+    #[cfg(feature = "sigstore")]
+    "sigstore",
+];
 
 /// Parses one certificate authority. With several in a file it would be ambiguous which one is meant.
 fn read_certificate(text: &str) -> Result<Material, MaterialError> {

@@ -2,9 +2,12 @@
 
 pub(crate) mod minisign;
 pub(crate) mod oms;
+#[cfg_attr(not(feature = "openpgp"), path = "scheme/without_openpgp.rs")]
 pub(crate) mod openpgp;
 pub(crate) mod record;
+#[cfg_attr(not(feature = "sigstore"), path = "scheme/without_sigstore.rs")]
 pub(crate) mod sigstore;
+pub(crate) mod sigstore_identity;
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -25,7 +25,7 @@ const CLOCK_SKEW_SECONDS: i64 = 86_400;
 const LEAST_RSA_BYTES: usize = 256;
 
 /// Parses an armored file of `gpg --export` with exactly one certificate.
-pub(crate) fn read_certificate(text: &str) -> Option<SignedPublicKey> {
+fn read_certificate(text: &str) -> Option<SignedPublicKey> {
     // The parser stops after the first block and would ignore a second one silently.
     if text.len() > MOST_BYTES || text.matches("-----BEGIN PGP").count() != 1 {
         return None;
@@ -37,8 +37,13 @@ pub(crate) fn read_certificate(text: &str) -> Option<SignedPublicKey> {
     }
 }
 
+/// The identifier of the one certificate in a text; `None` if there is not exactly one.
+pub(crate) fn certificate_id(text: &str) -> Option<String> {
+    read_certificate(text).as_ref().map(fingerprint)
+}
+
 /// The fingerprint in lowercase, as gpg accepts it.
-pub(crate) fn fingerprint(certificate: &SignedPublicKey) -> String {
+fn fingerprint(certificate: &SignedPublicKey) -> String {
     certificate.primary_key.fingerprint().to_string()
 }
 

@@ -7,66 +7,23 @@ mod provider;
 #[cfg(test)]
 mod tests;
 
-use serde_json::{Map, Value};
-use sha2::{Digest as _, Sha256};
 use sigstore_verify::trust_root::{SIGSTORE_PRODUCTION_TRUSTED_ROOT, TrustedRoot};
 use sigstore_verify::types::{Bundle, DerPublicKey};
 use sigstore_verify::{Error, PublicKeyVerificationPolicy, VerificationPolicy, Verifier};
 
+use super::sigstore_identity::{BundleSigner, SigstoreIdentity};
 use super::{Proof, SignatureTime, Subject};
-use crate::contents::{Algorithm, hex, payload};
+use crate::contents::{Algorithm, payload};
 use crate::error::SignatureError;
 use crate::json;
 use crate::key::PublicKey;
 use crate::material::Material;
 use crate::timestamp::Timestamp;
-use crate::trust_store::{TrustStore, TrustedKey};
+use crate::trust_store::TrustStore;
 
-/// A signer's identity, as confirmed to Sigstore by an identity provider.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SigstoreIdentity {
-    issuer: String,
-    identity: String,
-    /// Sigstore's trusted root as JSON; `None` for the public instance.
-    trusted_root: Option<String>,
-}
-
-impl SigstoreIdentity {
-    /// Creates an identity such as `https://github.com/acme/skills/.github/workflows/release.yml@refs/heads/main`,
-    /// confirmed by `https://token.actions.githubusercontent.com`.
-    pub fn new(issuer: &str, identity: &str) -> Self {
-        Self { issuer: issuer.to_owned(), identity: identity.to_owned(), trusted_root: None }
-    }
-
-    /// Parses the JSON that [`Self::text`] writes.
-    pub(crate) fn read(text: &str) -> Option<Self> {
-        let value = json::read(text.as_bytes()).ok()?;
-        let trusted_root = value.get("trusted_root").map(ToString::to_string);
-        if let Some(root) = &trusted_root {
-            TrustedRoot::from_json(root).ok()?;
-        }
-        let text =
-            |key: &str| json::text(&value, key).filter(|text| !text.is_empty()).map(str::to_owned);
-        Some(Self { issuer: text("issuer")?, identity: text("identity")?, trusted_root })
-    }
-
-    /// The identity as JSON.
-    pub fn text(&self) -> String {
-        let mut fields = Map::new();
-        fields.insert("issuer".to_owned(), Value::from(self.issuer.as_str()));
-        fields.insert("identity".to_owned(), Value::from(self.identity.as_str()));
-        if let Some(root) = self.trusted_root.as_deref().and_then(|root| root.parse().ok()) {
-            fields.insert("trusted_root".to_owned(), root);
-        }
-        Value::Object(fields).to_string()
-    }
-
-    /// The identifier: issuer and identity, because Sigstore keys are valid for minutes only.
-    pub(crate) fn id(&self) -> String {
-        let mut id = hex(&Sha256::digest(self.text()));
-        id.truncate(32);
-        id
-    }
+/// Whether a text is a trusted root of Sigstore.
+pub(super) fn is_trusted_root(text: &str) -> bool {
+    TrustedRoot::from_json(text).is_ok()
 }
 
 /// Verifies a bundle over the payload from `contents.rs`.
@@ -83,14 +40,6 @@ pub(super) fn verify<'a>(subject: &Subject<'a>) -> Result<Proof<'a>, SignatureEr
         time: signer.time,
         anchor: Some(signer.entry),
     })
-}
-
-/// The signer of a bundle, the trust store entry that matched, and the time.
-#[derive(Debug)]
-pub(super) struct BundleSigner<'a> {
-    pub(super) entry: &'a TrustedKey,
-    pub(super) identity: Option<String>,
-    pub(super) time: SignatureTime,
 }
 
 /// Verifies a bundle over a text: certificate, transparency log, identity, signature.
