@@ -38,7 +38,8 @@ use prowess_settings::variable;
 pub use self::git::Bounds as GitBounds;
 pub use self::mcp::{ServerTalk, SkillServers};
 pub use self::registry::{
-    REGISTRY_VARIABLE, Registries, Registry, RegistryKind, SearchHit, TOKEN_VARIABLE,
+    AccountReply, AccountRequest, AccountToken, REGISTRY_VARIABLE, Registries, Registry,
+    RegistryKind, SearchHit, TOKEN_VARIABLE,
 };
 pub use self::well_known::{Missed, TRAWL_TIME, Trawl, Trawled};
 
@@ -177,9 +178,40 @@ impl Sources {
         self.well_known.trawl(domains, limit)
     }
 
-    /// Searches the default registry.
-    pub fn search(&self, words: &str, most: usize) -> Result<Vec<SearchHit>, SourceError> {
-        self.registries.search(words, most)
+    /// Searches the default registry. Filters are parameters such as `tag`.
+    pub fn search(
+        &self,
+        words: &str,
+        filters: &[(&str, &str)],
+        most: usize,
+    ) -> Result<Vec<SearchHit>, SourceError> {
+        self.registries.search(words, filters, most)
+    }
+}
+
+impl Sources {
+    /// The registry that a namespace belongs to, for requests of an account.
+    pub fn registry(&self, namespace: Option<&SkillName>) -> Result<Registry, SourceError> {
+        self.registries.of_namespace(namespace)
+    }
+
+    /// Sends a request of an account to a registry.
+    pub fn account(
+        &self,
+        registry: &Registry,
+        request: AccountRequest<'_>,
+    ) -> Result<AccountReply, SourceError> {
+        self.registries.account(registry, request)
+    }
+
+    /// Whether a variable or the settings give the token of a registry, so that a saved one is not used.
+    pub fn has_configured_token(&self, registry: &Registry) -> bool {
+        self.registries.has_configured_token(registry)
+    }
+
+    /// The file for the saved token of a registry.
+    pub fn saved_token(&self, registry: &Registry) -> Option<PathBuf> {
+        self.registries.registries.saved_token(registry)
     }
 }
 

@@ -29,6 +29,8 @@ use crate::web::{not_found, offline, unusable};
 
 /// The identifier of the extension.
 const EXTENSION: &str = "io.modelcontextprotocol/skills";
+/// The file that makes a folder a skill.
+const MAIN_FILE: &str = "SKILL.md";
 /// The most pages of a list: a server could give cursors forever.
 const MAX_PAGES: usize = 200;
 /// The most skills of a server.
@@ -134,7 +136,7 @@ impl ServerSkills {
         let (wanted, limits) = (uri.to_owned(), self.limits);
         let expected = digest.to_owned();
         let files = self.talk(server, move |session| {
-            let entry = get(session, &wanted)?;
+            let entry = find(session, &wanted)?;
             if entry.digest() != expected {
                 return Err(SourceError::new(
                     SourceErrorKind::Mismatch,
@@ -262,6 +264,18 @@ fn list(session: &mut dyn McpSession) -> Result<(Vec<Entry>, Vec<String>), Sourc
     Err(unusable(format!("its list of skills has more than {MAX_PAGES} pages")))
 }
 
+/// One skill, by its address. A server that can't answer for one of its skills may still list it: the digest that was chosen
+/// says whether it is the same.
+fn find(session: &mut dyn McpSession, uri: &str) -> Result<Entry, SourceError> {
+    match get(session, uri) {
+        Err(error) if error.kind == SourceErrorKind::Unusable => {
+            let (entries, _) = list(session)?;
+            entries.into_iter().find(|entry| entry.uri == uri).ok_or(error)
+        }
+        answered => answered,
+    }
+}
+
 fn get(session: &mut dyn McpSession, uri: &str) -> Result<Entry, SourceError> {
     let params = Map::from_iter([("uri".to_owned(), uri.into())]);
     let answer = ask(session, "skills/get", params)?;
@@ -324,7 +338,7 @@ fn entry(skill: &Value) -> Result<Entry, String> {
             return Err(format!("`{}` is listed twice", short(&twin.uri)));
         }
     }
-    if !files.keys().any(|path| path.as_str() == "SKILL.md") {
+    if !files.keys().any(|path| path.as_str() == MAIN_FILE) {
         return Err("it does not list its `SKILL.md`".to_owned());
     }
     Ok(Entry { uri: uri.to_owned(), name, front_matter, files })
@@ -337,7 +351,10 @@ fn read_all(
     limits: &PackageLimits,
 ) -> Result<Vec<(PackagePath, TreeFile)>, SourceError> {
     let mut files = Vec::new();
-    for (path, published) in &entry.files {
+    // The main file first: if it is not the listed one, nothing else is fetched.
+    let (main, others): (Vec<_>, Vec<_>) =
+        entry.files.iter().partition(|(path, _)| path.as_str() == MAIN_FILE);
+    for (path, published) in main.into_iter().chain(others) {
         let shown = short(&published.uri);
         if published.size > limits.file_bytes {
             return Err(unusable(format!("`{shown}` is larger than a file of a skill may be")));
@@ -354,7 +371,7 @@ fn read_all(
         if Sha256Digest::of(&bytes) != published.digest {
             return Err(mismatch("digest"));
         }
-        if path.as_str() == "SKILL.md" && !is_front_matter_of(&bytes, &entry.front_matter) {
+        if path.as_str() == MAIN_FILE && !is_front_matter_of(&bytes, &entry.front_matter) {
             return Err(mismatch("front matter"));
         }
         files.push((path.clone(), TreeFile { bytes, executable: false }));

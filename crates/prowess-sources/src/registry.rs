@@ -1,5 +1,6 @@
 //! Client for registries: their indexes and archives. `docs/design/registry-protocol.md` specifies the protocol.
 
+mod account;
 mod cache;
 mod clawhub;
 mod history;
@@ -31,6 +32,7 @@ use crate::web::{Ask, ChosenBy, Reply, Web, not_found, offline, unreachable, unu
 use prowess_registry_protocol::{self as protocol, IndexLine, RegistryIndex};
 use prowess_settings::{KeySource, read_key_file, variable};
 
+pub use self::account::{AccountReply, AccountRequest, AccountToken};
 pub use self::settings::{REGISTRY_VARIABLE, Registries, Registry, RegistryKind, TOKEN_VARIABLE};
 pub use prowess_registry_protocol::SearchHit;
 
@@ -190,6 +192,10 @@ impl RegistryClient {
             versions.sort_by(|one, other| other.cmp(one));
             let versions: Vec<String> =
                 versions.into_iter().take(5).map(ToString::to_string).collect();
+            if versions.is_empty() {
+                return Err(not_found(format!("`{package}` has no version that can be installed"))
+                    .advice("all of its versions were yanked; ask its publisher for a new one"));
+            }
             return Err(not_found(format!("no version of `{package}` matches `{range}`"))
                 .advice(format!("the highest are {}", versions.join(", "))));
         };
@@ -270,14 +276,24 @@ impl RegistryClient {
         Ok(line.and_then(|line| line.revoked.clone()))
     }
 
-    /// Searches the default registry.
-    pub(crate) fn search(&self, words: &str, most: usize) -> Result<Vec<SearchHit>, SourceError> {
+    /// Searches the default registry. Filters are parameters such as `tag`.
+    pub(crate) fn search(
+        &self,
+        words: &str,
+        filters: &[(&str, &str)],
+        most: usize,
+    ) -> Result<Vec<SearchHit>, SourceError> {
         let registry = self.registries.of_namespace(None)?;
         if registry.kind == RegistryKind::ClawHub {
+            if !filters.is_empty() {
+                return Err(unusable(format!("the registry `{}` has no filters", registry.name)));
+            }
             return clawhub::search(self, registry, words, most);
         }
-        let reply =
-            self.ask(registry, &["search"], &[("q", words), ("limit", &most.to_string())])?;
+        let most_text = most.to_string();
+        let mut query = vec![("q", words), ("limit", most_text.as_str())];
+        query.extend(filters);
+        let reply = self.ask(registry, &["search"], &query)?;
         if reply.status != 200 {
             return Err(refused(registry, &reply));
         }
@@ -410,10 +426,16 @@ impl RegistryClient {
     fn token(&self, registry: &Registry) -> Result<Option<Secret>, SourceError> {
         let denied = |what: String| SourceError::new(SourceErrorKind::Denied, what);
         let value = match &registry.token {
-            KeySource::None => return Ok(None),
+            KeySource::None => match self.saved_token(registry)? {
+                Some(value) => value,
+                None => return Ok(None),
+            },
             KeySource::Variable { name, is_needed } => match variable(&self.variables, name) {
                 Some(value) => value.to_owned(),
-                None if !is_needed => return Ok(None),
+                None if !is_needed => match self.saved_token(registry)? {
+                    Some(value) => value,
+                    None => return Ok(None),
+                },
                 None => {
                     return Err(denied(format!(
                         "the registry `{}` needs a token, but `{name}` is not set",

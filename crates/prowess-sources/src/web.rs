@@ -12,6 +12,7 @@ use prowess_http::{
 use prowess_store::source::{SourceError, SourceErrorKind};
 use url::{Host, Url};
 
+use crate::registry::AccountReply;
 use crate::{Pause, Progress};
 use prowess_settings::variable;
 
@@ -39,6 +40,19 @@ pub(crate) struct Ask<'a> {
     /// The entity tag of the cached response.
     pub(crate) etag: Option<&'a str>,
     /// A bearer token, sent only to the origin of the URL.
+    pub(crate) token: Option<&'a str>,
+}
+
+/// A request that may change something. It is sent once and follows no redirect.
+pub(crate) struct Post<'a> {
+    pub(crate) url: &'a Url,
+    /// The content type and the body; without one the request is a `GET`.
+    pub(crate) body: Option<(&'a str, Vec<u8>)>,
+    /// Maximum size of the response.
+    pub(crate) most: u64,
+    /// Time limit for the whole exchange.
+    pub(crate) limit: Duration,
+    /// A bearer token.
     pub(crate) token: Option<&'a str>,
 }
 
@@ -148,6 +162,30 @@ impl Web {
             (self.pause)(pause);
             attempt += 1;
         }
+    }
+
+    /// Sends a request of an account.
+    pub(crate) fn post(&self, post: &Post<'_>) -> Result<AccountReply, SourceError> {
+        if self.offline {
+            return Err(offline(post.url.as_str()));
+        }
+        permitted(post.url)?;
+        let client = self.client(post.url, false)?;
+        let authorization = post.token.map(|token| format!("Bearer {token}"));
+        let mut headers = vec![("accept", "application/json")];
+        headers.extend(authorization.as_deref().map(|value| ("authorization", value)));
+        let body = post.body.as_ref().map(|(kind, bytes)| {
+            headers.push(("content-type", kind));
+            bytes.clone()
+        });
+        let request =
+            HttpRequest { url: post.url.as_str(), headers: &headers, body, timeout: post.limit };
+        let failed = |error: &HttpError| failed(post.url, error, post.limit);
+        let response = client.send(request).map_err(|error| failed(&error))?;
+        let status = response.status();
+        let retry_after = response.header("retry-after").and_then(|text| text.trim().parse().ok());
+        let body = response.read(post.most, &mut |_, _| ()).map_err(|error| failed(&error))?;
+        Ok(AccountReply { status, body, retry_after })
     }
 
     fn follow(

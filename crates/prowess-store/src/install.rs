@@ -22,6 +22,7 @@ use prowess_package::name::SkillName;
 use prowess_package::tree::{Tree, TreeError};
 use prowess_policy::{Origin, Trust};
 use prowess_resolve::ResolveError;
+use prowess_scan::KnownBad;
 use prowess_trust::{Attestation, Contents, Evidence, SignedBy, Timestamp, TrustStore, attest};
 use semver::Version;
 
@@ -58,6 +59,8 @@ pub struct Installer<'a> {
     pub permissions: InstallPermissions,
     /// The minimum age of releases in seconds.
     pub min_age: Option<u64>,
+    /// Files that are known to be malicious.
+    pub known_bad: &'a KnownBad,
 }
 
 /// A request to install a skill, or several skills of one source.
@@ -581,7 +584,14 @@ impl Installer<'_> {
         let is_prose = metadata.is_prose && !was_prose;
         let integrity = content_digest(&hashes).integrity();
         let capabilities = capabilities_of(&tree);
-        let suspicions = Suspicions::of(&tree);
+        let was_tree = installed.and_then(|_| {
+            let folder = self.store.skill_path(&metadata.name);
+            Tree::read_foreign(&folder, &PackageLimits::PACKAGE).ok()
+        });
+        let suspicions = match &was_tree {
+            Some(was) => Suspicions::of_update(&was.tree, &tree, self.known_bad),
+            None => Suspicions::of(&tree, self.known_bad),
+        };
         let accepted = installed.map(|installed| {
             self.store.accepted(&metadata.name, installed, &integrity, &capabilities)
         });

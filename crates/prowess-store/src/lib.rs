@@ -87,6 +87,7 @@
 //!         blocked: AllowedRules::NONE,
 //!     },
 //!     min_age: None,
+//!     known_bad: &prowess_scan::KnownBad::default(),
 //! };
 //! installer.install("greet", ">=1.0.0,<2.0.0", |_plan| false)?;
 //! let installed = installer.list_installed()?;
@@ -109,6 +110,7 @@ pub mod drift;
 pub mod import;
 pub mod install;
 mod journal;
+pub mod known_bad;
 pub mod lock;
 pub mod mcp_settings;
 pub mod metadata;

@@ -129,7 +129,7 @@ fn describe_checked(
     let skill = checked.skill;
     let (name, calls_itself) = installed_name(skill.name_or(known_as), chosen)?;
     let mut warnings = Vec::new();
-    let written = skill.version.as_ref().map(|version| version.as_str());
+    let written = skill.published_version();
     let reading = written.map(declared_version::read);
     let declares_version =
         matches!(reading, Some(ParsedVersion::Exact(_) | ParsedVersion::Evident(_)));

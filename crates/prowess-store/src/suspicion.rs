@@ -5,7 +5,10 @@ use std::fmt;
 
 use prowess_format::text::visible_line;
 use prowess_package::tree::Tree;
-use prowess_scan::{FileMode, Finding, RULES, ScanFile, ScanReport, ScanTier, Verdict, scan};
+use prowess_scan::{
+    FileMode, Finding, KnownBad, RULES, ScanFile, ScanReport, ScanTier, Verdict, scan_update,
+    scan_with,
+};
 
 /// Rules whose verdict to block the user has overruled, each by its name. A set of the rules of this program.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -74,16 +77,14 @@ pub struct Suspicions {
 impl Suspicions {
     /// Scans the files of a skill. The tier is always that of the community: nobody is cleared by a signature, and nobody is
     /// let through because the user takes experimental skills.
-    pub fn of(tree: &Tree) -> Self {
-        let files: Vec<ScanFile<'_>> = tree
-            .files()
-            .map(|(path, file)| ScanFile {
-                path: path.as_str(),
-                bytes: &file.bytes,
-                mode: if file.executable { FileMode::Executable } else { FileMode::Plain },
-            })
-            .collect();
-        Self::from_report(&scan(&files), tree)
+    pub fn of(tree: &Tree, known_bad: &KnownBad) -> Self {
+        Self::from_report(&scan_with(&scan_files(tree), known_bad), tree)
+    }
+
+    /// Scans an update, which is also compared with the installed version.
+    pub fn of_update(installed: &Tree, tree: &Tree, known_bad: &KnownBad) -> Self {
+        let report = scan_update(&scan_files(installed), &scan_files(tree), known_bad);
+        Self::from_report(&report, tree)
     }
 
     fn from_report(report: &ScanReport, tree: &Tree) -> Self {
@@ -113,6 +114,17 @@ impl Suspicions {
         let allowed = self.blocking.iter().filter(|found| rules.contains(found.rule));
         allowed.map(|found| found.rule.to_owned()).collect()
     }
+}
+
+/// The files of a skill as the scanner takes them.
+fn scan_files(tree: &Tree) -> Vec<ScanFile<'_>> {
+    tree.files()
+        .map(|(path, file)| ScanFile {
+            path: path.as_str(),
+            bytes: &file.bytes,
+            mode: if file.executable { FileMode::Executable } else { FileMode::Plain },
+        })
+        .collect()
 }
 
 fn line(finding: &Finding, tree: &Tree) -> usize {

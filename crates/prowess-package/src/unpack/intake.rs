@@ -278,7 +278,7 @@ fn identity(
     if !checked.is_skill() {
         return Err(UnpackError::Unreadable);
     }
-    let version = checked.skill.version.as_ref().map(|version| version.as_str().to_owned());
+    let version = checked.skill.published_version().map(str::to_owned);
     let declared = checked.skill.name_text().map(str::parse::<SkillName>);
     let name = match (expected, declared) {
         (Some(expected), Some(Ok(found))) if found != *expected => {

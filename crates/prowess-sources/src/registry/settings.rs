@@ -1,7 +1,8 @@
 //! Which registries there are, and which one a name belongs to.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use prowess_package::digest::Sha256Digest;
 use prowess_package::name::SkillName;
 use prowess_store::source::{SourceError, SourceErrorKind};
 use toml::{Table, Value};
@@ -14,6 +15,8 @@ use prowess_settings::{CONFIG_FILE, KeySource, parse_config, read_config, variab
 pub const REGISTRY_VARIABLE: &str = "PROWESS_REGISTRY";
 /// The variable with a token for the usual registry.
 pub const TOKEN_VARIABLE: &str = "PROWESS_TOKEN";
+/// The folder of saved tokens, in the folder of settings.
+const SAVED_TOKENS: &str = "registry-tokens";
 /// What the usual registry is called when a variable gives its address.
 const UNNAMED: &str = "default";
 
@@ -24,6 +27,8 @@ pub struct Registries {
     pub all: Vec<Registry>,
     /// Which of them is asked for names that belong to none.
     usual: Option<usize>,
+    /// The folder of tokens that `login` has saved, one file for each registry.
+    saved_tokens: Option<PathBuf>,
 }
 
 /// A registry.
@@ -73,7 +78,8 @@ impl Registries {
         config_folder: &Path,
     ) -> Result<Self, String> {
         let table = parse_config(config.unwrap_or_default())?;
-        let mut registries = Self::default();
+        let mut registries =
+            Self { saved_tokens: Some(config_folder.join(SAVED_TOKENS)), ..Self::default() };
         if let Some(listed) = table.get("registries") {
             let listed = listed
                 .as_table()
@@ -99,6 +105,13 @@ impl Registries {
                 KeySource::Variable { name: TOKEN_VARIABLE.to_owned(), is_needed: false };
         }
         Ok(registries)
+    }
+
+    /// The file in which the token of a registry is saved. It is named after the hash of the address, which is the only
+    /// server that the token is sent to.
+    pub fn saved_token(&self, registry: &Registry) -> Option<PathBuf> {
+        let name = Sha256Digest::of(registry.url.as_bytes()).to_string();
+        Some(self.saved_tokens.as_ref()?.join(name))
     }
 
     /// Whether there is any.

@@ -46,6 +46,7 @@ impl Machine {
             now: Timestamp::from_unix(1_790_000_000),
             permissions: InstallPermissions { experimental: true, ..InstallPermissions::default() },
             min_age: None,
+            known_bad: &prowess_scan::KnownBad::default(),
         })
     }
 

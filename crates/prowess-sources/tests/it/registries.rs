@@ -401,10 +401,10 @@ fn searches_find_names_that_can_be_installed() {
     registry.publish(published("acme", "mail", "0.1.0"));
     // NEG-5.
     registry.publish(published("acme", "../weather", "0.1.0"));
-    let hits = asking(home.path(), &registry).search("weather", 10).expect("hits");
+    let hits = asking(home.path(), &registry).search("weather", &[], 10).expect("hits");
     let names: Vec<&str> = hits.iter().map(|hit| hit.name.as_str()).collect();
     assert_eq!(names, ["weather", "weather-alerts"]);
-    assert_eq!(asking(home.path(), &registry).search("weather", 1).expect("hits").len(), 1);
+    assert_eq!(asking(home.path(), &registry).search("weather", &[], 1).expect("hits").len(), 1);
 }
 
 #[test]
@@ -459,7 +459,7 @@ fn clawhub_is_understood() {
     weather from URL (ada)
       SKILL.md
     ");
-    let hits = sources.search("weather", 10).expect("hits");
+    let hits = sources.search("weather", &[], 10).expect("hits");
     assert_eq!(hits.len(), 1);
     let asked: Mutex<Vec<String>> = Mutex::default();
     for request in server.requests() {

@@ -197,7 +197,7 @@ impl Installer<'_> {
             capabilities,
             accepted: &BTreeSet::new(),
             changed_scripts: &BTreeSet::new(),
-            suspicions: &Suspicions::of(tree),
+            suspicions: &Suspicions::of(tree, self.known_bad),
         };
         let demands = self.demands(metadata, &tree.hashes(), &candidate);
         if !shared.agreements.cover(&demands) {

@@ -130,6 +130,7 @@ impl Machine {
             now: Timestamp::from_unix(1_790_000_000),
             permissions: self.permissions,
             min_age: None,
+            known_bad: &prowess_scan::KnownBad::default(),
         };
         work(&installer)
     }
