@@ -7,7 +7,7 @@ use crate::capped;
 
 /// Exit codes from which on the handler itself did not work: not executable, not found, ended by a signal.
 const BROKEN: i32 = 126;
-/// What a handler that blocks says when it says nothing.
+/// The reason if a blocking handler gives none.
 const NO_REASON: &str = "it gave no reason";
 
 /// How running a handler ended.
@@ -53,9 +53,9 @@ pub enum HandlerResult {
     },
 }
 
-/// What a `PreToolUse` handler wants.
+/// The decision of a `PreToolUse` handler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Permission {
+pub enum HookPermission {
     /// Run it.
     Allow,
     /// Ask the user first.
@@ -68,7 +68,7 @@ pub enum Permission {
 
 /// Why a handler has given no answer that counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum HookFault {
     /// It ended with an error that blocks nothing.
     NonBlocking(String),
     /// It could not be started, broke, took too long, or can't be understood.
@@ -77,11 +77,11 @@ pub enum Fault {
 
 /// The answer of one handler.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Answer {
+pub struct HookAnswer {
     /// Why it has none, or only a part of one.
-    pub fault: Option<Fault>,
-    /// What a handler of `PreToolUse` or `PermissionRequest` wants.
-    pub permission: Option<Permission>,
+    pub fault: Option<HookFault>,
+    /// The decision of a `PreToolUse` or `PermissionRequest` handler.
+    pub permission: Option<HookPermission>,
     /// Why.
     pub permission_reason: Option<String>,
     /// The reason of a handler that blocks.
@@ -92,36 +92,36 @@ pub struct Answer {
     pub updated_input: Option<Value>,
     /// The output in place of the tool's.
     pub updated_output: Option<Value>,
-    /// What the agent should know.
+    /// Context for the agent.
     pub context: Option<String>,
-    /// What the user should know.
+    /// A message for the user.
     pub system_message: Option<String>,
     /// Everything stops (`continue: false`), with the reason for the user.
     pub stop: Option<String>,
     /// Whether what it printed stays out of sight.
     pub suppress_output: bool,
-    /// What it printed that is no JSON.
+    /// Its output, if that is not JSON.
     pub output: Option<String>,
     /// `hookSpecificOutput`, for what only one event has.
     pub specific: Map<String, Value>,
 }
 
-impl Answer {
+impl HookAnswer {
     fn unable(why: impl Into<String>) -> Self {
-        Self { fault: Some(Fault::Unable(capped(&why.into()))), ..Self::default() }
+        Self { fault: Some(HookFault::Unable(capped(&why.into()))), ..Self::default() }
     }
 
     fn failed(why: &str) -> Self {
-        Self { fault: Some(Fault::NonBlocking(capped(why))), ..Self::default() }
+        Self { fault: Some(HookFault::NonBlocking(capped(why))), ..Self::default() }
     }
 }
 
-/// What a handler has answered. `continue_on_block` is a field of prompts and agents.
-pub fn answer(event: &HookEvent, continue_on_block: bool, result: &HandlerResult) -> Answer {
+/// Interprets the result of a handler. `continue_on_block` is a field of prompts and agents.
+pub fn answer(event: &HookEvent, continue_on_block: bool, result: &HandlerResult) -> HookAnswer {
     match result {
         HandlerResult::Exited { code, stdout, stderr } => exited(event, *code, stdout, stderr),
         HandlerResult::Responded { status, body } => responded(event, *status, body),
-        HandlerResult::Called { text, is_error: true } => Answer::unable(format!(
+        HandlerResult::Called { text, is_error: true } => HookAnswer::unable(format!(
             "the tool reported an error: {}",
             first_line(text).unwrap_or("without a message")
         )),
@@ -131,124 +131,133 @@ pub fn answer(event: &HookEvent, continue_on_block: bool, result: &HandlerResult
             Some(Err(_)) | None => plain(event, text),
         },
         HandlerResult::Evaluated { text } => evaluated(event, continue_on_block, text),
-        HandlerResult::TimedOut { after } => Answer::unable(format!("it timed out after {after}")),
-        HandlerResult::Broken { why } => Answer::unable(why.clone()),
+        HandlerResult::TimedOut { after } => {
+            HookAnswer::unable(format!("it timed out after {after}"))
+        }
+        HandlerResult::Broken { why } => HookAnswer::unable(why.clone()),
     }
 }
 
-/// What a command in the background has answered: it decides nothing, because what it would decide about has happened.
-pub fn background_answer(event: &HookEvent, result: &HandlerResult) -> Answer {
+/// Interprets the result of a background command. It decides nothing, because the event is over by then.
+pub fn background_answer(event: &HookEvent, result: &HandlerResult) -> HookAnswer {
     let HandlerResult::Exited { code: 0, stdout, .. } = result else {
-        return Answer { permission: None, block: None, stop: None, ..answer(event, true, result) };
+        return HookAnswer {
+            permission: None,
+            block: None,
+            stop: None,
+            ..answer(event, true, result)
+        };
     };
     let Ok(Value::Object(object)) = serde_json::from_str(stdout.trim()) else {
-        return Answer::default();
+        return HookAnswer::default();
     };
     // Fields of a wrong type are dropped, and the rest counts.
     let text = |value: Option<&Value>| value.and_then(Value::as_str).map(capped);
     let specific = object.get("hookSpecificOutput").and_then(Value::as_object);
-    Answer {
+    HookAnswer {
         context: text(specific.and_then(|specific| specific.get("additionalContext"))),
         system_message: text(object.get("systemMessage")),
-        ..Answer::default()
+        ..HookAnswer::default()
     }
 }
 
-fn exited(event: &HookEvent, code: i32, stdout: &str, stderr: &str) -> Answer {
+fn exited(event: &HookEvent, code: i32, stdout: &str, stderr: &str) -> HookAnswer {
     if event.name == "StopFailure" {
-        return Answer::default();
+        return HookAnswer::default();
     }
     match code {
         0 => match json(event, stdout) {
             Some(Ok(answer)) => answer,
-            Some(Err(why)) => Answer::unable(why),
+            Some(Err(why)) => HookAnswer::unable(why),
             None => plain(event, stdout),
         },
         2 => blocked(event, stderr),
         _ if event.name == "WorktreeCreate" => blocked(event, stderr),
-        _ if event.blocks == BlockEffect::Nothing => Answer::default(),
+        _ if event.blocks == BlockEffect::Nothing => HookAnswer::default(),
         BROKEN.. => {
             let why = match code {
                 127 => "a program was not found (exit code 127)".to_owned(),
                 126 => "a program can't be executed (exit code 126)".to_owned(),
-                _ => format!("it broke (exit code {code})"),
+                _ => format!("it crashed (exit code {code})"),
             };
-            Answer::unable(with_line(&why, stderr))
+            HookAnswer::unable(with_line(&why, stderr))
         }
-        _ => Answer::failed(&with_line(&format!("it failed with exit code {code}"), stderr)),
+        _ => HookAnswer::failed(&with_line(&format!("it failed with exit code {code}"), stderr)),
     }
 }
 
 /// Exit code 2: standard output does not count, JSON or not.
-fn blocked(event: &HookEvent, stderr: &str) -> Answer {
+fn blocked(event: &HookEvent, stderr: &str) -> HookAnswer {
     let said = stderr.trim();
     let said = if said.is_empty() { NO_REASON.to_owned() } else { capped(said) };
     match event.blocks {
         BlockEffect::Prevents => block(event, said),
-        BlockEffect::TellsAgent => Answer { context: Some(said), ..Answer::default() },
-        BlockEffect::TellsUser => Answer::failed(&said),
-        BlockEffect::Nothing => Answer::default(),
+        BlockEffect::TellsAgent => HookAnswer { context: Some(said), ..HookAnswer::default() },
+        BlockEffect::TellsUser => HookAnswer::failed(&said),
+        BlockEffect::Nothing => HookAnswer::default(),
     }
 }
 
-fn block(event: &HookEvent, reason: String) -> Answer {
+fn block(event: &HookEvent, reason: String) -> HookAnswer {
     match event.name {
-        "PreToolUse" | "PermissionRequest" => Answer {
-            permission: Some(Permission::Deny),
+        "PreToolUse" | "PermissionRequest" => HookAnswer {
+            permission: Some(HookPermission::Deny),
             permission_reason: Some(reason),
-            ..Answer::default()
+            ..HookAnswer::default()
         },
-        _ => Answer { block: Some(reason), ..Answer::default() },
+        _ => HookAnswer { block: Some(reason), ..HookAnswer::default() },
     }
 }
 
-fn responded(event: &HookEvent, status: u16, body: &str) -> Answer {
+fn responded(event: &HookEvent, status: u16, body: &str) -> HookAnswer {
     if !(200..300).contains(&status) {
-        return Answer::unable(format!("the server responded with status {status}"));
+        return HookAnswer::unable(format!("the server responded with status {status}"));
     }
     match json(event, body) {
         Some(Ok(answer)) => answer,
-        Some(Err(why)) => Answer::unable(why),
+        Some(Err(why)) => HookAnswer::unable(why),
         None => {
             let text = body.trim();
             let context = (event.takes_context && !text.is_empty()).then(|| capped(text));
-            Answer { context, ..Answer::default() }
+            HookAnswer { context, ..HookAnswer::default() }
         }
     }
 }
 
 /// Printed text. On three events the agent gets to see it.
-fn plain(event: &HookEvent, text: &str) -> Answer {
+fn plain(event: &HookEvent, text: &str) -> HookAnswer {
     let text = text.trim();
     if text.is_empty() {
-        return Answer::default();
+        return HookAnswer::default();
     }
     match event.name {
         "UserPromptSubmit" | "UserPromptExpansion" | "SessionStart" => {
-            Answer { context: Some(capped(text)), ..Answer::default() }
+            HookAnswer { context: Some(capped(text)), ..HookAnswer::default() }
         }
-        _ => Answer { output: Some(capped(text)), ..Answer::default() },
+        _ => HookAnswer { output: Some(capped(text)), ..HookAnswer::default() },
     }
 }
 
 /// JSON output, where the text begins like it.
-fn json(event: &HookEvent, text: &str) -> Option<Result<Answer, String>> {
+fn json(event: &HookEvent, text: &str) -> Option<Result<HookAnswer, String>> {
     let text = text.trim();
     if !text.starts_with('{') {
         return None;
     }
     let object: Map<String, Value> = match serde_json::from_str(text) {
         Ok(object) => object,
-        Err(error) => return Some(Err(format!("its output begins like JSON and is not: {error}"))),
+        Err(error) => {
+            return Some(Err(format!("its output starts like JSON but is not valid: {error}")));
+        }
     };
     Some(read(event, &object))
 }
 
-fn read(event: &HookEvent, object: &Map<String, Value>) -> Result<Answer, String> {
-    let mut answer = Answer {
+fn read(event: &HookEvent, object: &Map<String, Value>) -> Result<HookAnswer, String> {
+    let mut answer = HookAnswer {
         system_message: text(object, "systemMessage")?,
         suppress_output: flag(object, "suppressOutput")?.unwrap_or(false),
-        ..Answer::default()
+        ..HookAnswer::default()
     };
     let reason = text(object, "reason")?;
     let stop_reason = text(object, "stopReason")?;
@@ -261,11 +270,11 @@ fn read(event: &HookEvent, object: &Map<String, Value>) -> Result<Answer, String
         (_, None) => {}
         // The old form of this event.
         ("PreToolUse", Some("approve")) => {
-            answer.permission = Some(Permission::Allow);
+            answer.permission = Some(HookPermission::Allow);
             answer.permission_reason.clone_from(&reason);
         }
         ("PreToolUse", Some("block")) => {
-            answer.permission = Some(Permission::Deny);
+            answer.permission = Some(HookPermission::Deny);
             answer.permission_reason = Some(because());
         }
         (_, Some("block")) if event.takes_decision => answer.block = Some(because()),
@@ -303,13 +312,13 @@ fn read(event: &HookEvent, object: &Map<String, Value>) -> Result<Answer, String
     Ok(answer)
 }
 
-fn pre_tool(specific: &Map<String, Value>, answer: &mut Answer) -> Result<(), String> {
+fn pre_tool(specific: &Map<String, Value>, answer: &mut HookAnswer) -> Result<(), String> {
     if let Some(wanted) = text(specific, "permissionDecision")? {
         answer.permission = Some(match wanted.as_str() {
-            "allow" => Permission::Allow,
-            "ask" => Permission::Ask,
-            "defer" => Permission::Defer,
-            "deny" => Permission::Deny,
+            "allow" => HookPermission::Allow,
+            "ask" => HookPermission::Ask,
+            "defer" => HookPermission::Defer,
+            "deny" => HookPermission::Deny,
             other => {
                 return Err(format!("`permissionDecision` is `{other}`, which is not a decision"));
             }
@@ -322,7 +331,7 @@ fn pre_tool(specific: &Map<String, Value>, answer: &mut Answer) -> Result<(), St
         Some(_) => return Err("`updatedInput` is not an object".to_owned()),
     }
     // Nothing of a call that is put off counts.
-    if answer.permission == Some(Permission::Defer) {
+    if answer.permission == Some(HookPermission::Defer) {
         answer.updated_input = None;
         answer.context = None;
         answer.permission_reason = None;
@@ -330,14 +339,14 @@ fn pre_tool(specific: &Map<String, Value>, answer: &mut Answer) -> Result<(), St
     Ok(())
 }
 
-fn permission(specific: &Map<String, Value>, answer: &mut Answer) -> Result<(), String> {
+fn permission(specific: &Map<String, Value>, answer: &mut HookAnswer) -> Result<(), String> {
     let Some(decision) = specific.get("decision").and_then(Value::as_object) else {
         return Ok(());
     };
     match text(decision, "behavior")?.as_deref() {
-        Some("allow") => answer.permission = Some(Permission::Allow),
+        Some("allow") => answer.permission = Some(HookPermission::Allow),
         Some("deny") => {
-            answer.permission = Some(Permission::Deny);
+            answer.permission = Some(HookPermission::Deny);
             answer.permission_reason = text(decision, "message")?;
         }
         Some(other) => return Err(format!("`behavior` is `{other}`, expected `allow` or `deny`")),
@@ -347,7 +356,7 @@ fn permission(specific: &Map<String, Value>, answer: &mut Answer) -> Result<(), 
 }
 
 /// The words of a model: `{"ok": true}`, or `{"ok": false, "reason": "…"}`.
-fn evaluated(event: &HookEvent, continue_on_block: bool, words: &str) -> Answer {
+fn evaluated(event: &HookEvent, continue_on_block: bool, words: &str) -> HookAnswer {
     let object = match (words.find('{'), words.rfind('}')) {
         (Some(start), Some(end)) if start < end => {
             serde_json::from_str::<Map<String, Value>>(&words[start..=end]).ok()
@@ -356,30 +365,30 @@ fn evaluated(event: &HookEvent, continue_on_block: bool, words: &str) -> Answer 
     };
     let Some(ok) = object.as_ref().and_then(|object| object.get("ok")).and_then(Value::as_bool)
     else {
-        return Answer::unable(
+        return HookAnswer::unable(
             "the model did not answer with `{\"ok\": true}` or `{\"ok\": false}`",
         );
     };
     if ok {
-        return Answer::default();
+        return HookAnswer::default();
     }
     let object = object.unwrap_or_default();
     let said = object.get("reason").and_then(Value::as_str).unwrap_or(NO_REASON);
     let reason = capped(said);
     let is_impossible = object.get("impossible").and_then(Value::as_bool).unwrap_or(false);
     match event.name {
-        "PermissionRequest" | "PermissionDenied" => Answer::default(),
+        "PermissionRequest" | "PermissionDenied" => HookAnswer::default(),
         // What can never be met keeps nobody from stopping.
         "Stop" | "SubagentStop" if is_impossible => {
-            Answer { system_message: Some(reason), ..Answer::default() }
+            HookAnswer { system_message: Some(reason), ..HookAnswer::default() }
         }
         "Stop" | "SubagentStop" | "PostToolUseFailure" | "TaskCreated" | "TaskCompleted" => {
-            Answer { block: Some(reason), ..Answer::default() }
+            HookAnswer { block: Some(reason), ..HookAnswer::default() }
         }
         "PostToolBatch" | "UserPromptSubmit" | "UserPromptExpansion" => {
-            Answer { block: Some(reason), ends_turn: true, ..Answer::default() }
+            HookAnswer { block: Some(reason), ends_turn: true, ..HookAnswer::default() }
         }
-        _ => Answer { ends_turn: !continue_on_block, ..block(event, reason) },
+        _ => HookAnswer { ends_turn: !continue_on_block, ..block(event, reason) },
     }
 }
 

@@ -3,7 +3,7 @@
 use prowess_format::hook_events::{HookEvent, SupportedHandlers};
 use serde_json::{Map, Value, json};
 
-/// What every event says about the session.
+/// Facts about the session that every event carries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HookFacts {
     /// The session.

@@ -1,7 +1,7 @@
 //! Which hooks of a skill an event concerns, what they are told, and what their answers come to.
 //!
 //! Pure: an event and the hooks of skills go in, handlers to run come out ([`HookSet::select`]); what running them has given goes
-//! in, and an [`Answer`] each and one verdict for all come out. Starting programs, requests and models belong to the crates
+//! in, and a [`HookAnswer`] each and one verdict for all come out. Starting programs, requests and models belong to the crates
 //! that call it. The rules are those of Claude Code's hook reference; `docs/design/hooks.md` lists where we differ.
 
 mod answer;
@@ -11,7 +11,7 @@ mod select;
 mod substitute;
 mod verdict;
 
-pub use answer::{Answer, Fault, HandlerResult, Permission, answer, background_answer};
+pub use answer::{HandlerResult, HookAnswer, HookFault, HookPermission, answer, background_answer};
 pub use input::{HookFacts, hook_input};
 pub use matcher::{MAX_MATCHER_BYTES, Matcher};
 pub use select::{

@@ -59,7 +59,7 @@ pub struct SelectedProblem {
 pub struct Selection<'s> {
     /// Those to run.
     pub handlers: Vec<Selected<'s>>,
-    /// What is wrong with others.
+    /// Handlers that can't run, with the reason.
     pub problems: Vec<SelectedProblem>,
 }
 

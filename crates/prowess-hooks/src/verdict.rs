@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::answer::{Answer, Fault, Permission};
+use crate::answer::{HookAnswer, HookFault, HookPermission};
 
-/// What a `PreToolUse` handler that gives no answer means.
+/// The meaning of a `PreToolUse` handler that gives no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strictness {
     /// The tool does not run: a gate that is broken is closed.
@@ -29,10 +29,10 @@ pub struct Blocked {
     pub ends_turn: bool,
 }
 
-/// What is to happen with a call of a tool.
+/// The decision about a call of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PreToolDecision {
-    /// What would happen without hooks. That includes a handler's `allow`: it approves nothing here.
+    /// The call continues as without hooks, also after a handler's `allow`, which approves nothing here.
     Proceed,
     /// The user has to say yes.
     Ask(Blocked),
@@ -42,38 +42,41 @@ pub enum PreToolDecision {
     Deny(Blocked),
 }
 
-/// What the handlers of `PreToolUse` have come to.
+/// The combined answers of the `PreToolUse` handlers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PreToolVerdict {
     /// The strictest of the decisions.
     pub decision: PreToolDecision,
     /// The input in place of the tool's, and the number of the handler that wants it.
     pub updated_input: Option<(usize, Value)>,
-    /// What the agent should know.
+    /// Messages for the agent.
     pub context: Vec<String>,
-    /// What the user should know.
+    /// Messages for the user.
     pub messages: Vec<String>,
     /// Everything stops.
     pub stop: Option<Blocked>,
 }
 
-/// What the handlers of another event have come to.
+/// The combined answers of the handlers of any other event.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EventVerdict {
     /// Those that block.
     pub blocks: Vec<Blocked>,
     /// The output in place of the tool's.
     pub updated_output: Option<Value>,
-    /// What the agent should know.
+    /// Messages for the agent.
     pub context: Vec<String>,
-    /// What the user should know.
+    /// Messages for the user.
     pub messages: Vec<String>,
     /// Everything stops.
     pub stop: Option<Blocked>,
 }
 
 /// Decides about a call of a tool: `deny` before `defer` before `ask` before `allow`, and `continue: false` before all.
-pub fn pre_tool_verdict(answers: &[(String, Answer)], strictness: Strictness) -> PreToolVerdict {
+pub fn pre_tool_verdict(
+    answers: &[(String, HookAnswer)],
+    strictness: Strictness,
+) -> PreToolVerdict {
     let mut verdict = PreToolVerdict {
         decision: PreToolDecision::Proceed,
         updated_input: None,
@@ -81,7 +84,7 @@ pub fn pre_tool_verdict(answers: &[(String, Answer)], strictness: Strictness) ->
         messages: Vec::new(),
         stop: None,
     };
-    let mut strictest: Option<(Permission, Blocked)> = None;
+    let mut strictest: Option<(HookPermission, Blocked)> = None;
     for (number, (hook, answer)) in answers.iter().enumerate() {
         let blocked = |reason: &str, is_fault| Blocked {
             hook: hook.clone(),
@@ -90,8 +93,8 @@ pub fn pre_tool_verdict(answers: &[(String, Answer)], strictness: Strictness) ->
             ends_turn: answer.ends_turn,
         };
         let wanted = match (&answer.fault, answer.permission) {
-            (Some(Fault::Unable(why)), _) if strictness == Strictness::Strict => {
-                Some((Permission::Deny, blocked(why, true)))
+            (Some(HookFault::Unable(why)), _) if strictness == Strictness::Strict => {
+                Some((HookPermission::Deny, blocked(why, true)))
             }
             (fault, permission) => {
                 verdict.messages.extend(fault.as_ref().map(|fault| told(hook, fault)));
@@ -114,10 +117,10 @@ pub fn pre_tool_verdict(answers: &[(String, Answer)], strictness: Strictness) ->
         verdict.messages.extend(answer.system_message.clone());
     }
     verdict.decision = match strictest {
-        None | Some((Permission::Allow, _)) => PreToolDecision::Proceed,
-        Some((Permission::Ask, blocked)) => PreToolDecision::Ask(blocked),
-        Some((Permission::Defer, blocked)) => PreToolDecision::Defer(blocked),
-        Some((Permission::Deny, blocked)) => PreToolDecision::Deny(blocked),
+        None | Some((HookPermission::Allow, _)) => PreToolDecision::Proceed,
+        Some((HookPermission::Ask, blocked)) => PreToolDecision::Ask(blocked),
+        Some((HookPermission::Defer, blocked)) => PreToolDecision::Defer(blocked),
+        Some((HookPermission::Deny, blocked)) => PreToolDecision::Deny(blocked),
     };
     // What does not run has no input.
     if matches!(verdict.decision, PreToolDecision::Deny(_) | PreToolDecision::Defer(_)) {
@@ -127,12 +130,12 @@ pub fn pre_tool_verdict(answers: &[(String, Answer)], strictness: Strictness) ->
 }
 
 /// Puts the answers to another event together. A handler without an answer is told about and blocks nothing.
-pub fn event_verdict(answers: &[(String, Answer)]) -> EventVerdict {
+pub fn event_verdict(answers: &[(String, HookAnswer)]) -> EventVerdict {
     let mut verdict = EventVerdict::default();
     for (hook, answer) in answers {
         verdict.messages.extend(answer.fault.as_ref().map(|fault| told(hook, fault)));
         // `PermissionRequest` says no in its own words.
-        let denied = (answer.permission == Some(Permission::Deny))
+        let denied = (answer.permission == Some(HookPermission::Deny))
             .then(|| answer.permission_reason.clone().unwrap_or_default());
         if let Some(reason) = answer.block.clone().or(denied) {
             let (hook, ends_turn) = (hook.clone(), answer.ends_turn);
@@ -155,9 +158,9 @@ fn stopped(hook: &str, reason: &str) -> Blocked {
     Blocked { hook: hook.to_owned(), reason: reason.to_owned(), is_fault: false, ends_turn: true }
 }
 
-fn told(hook: &str, fault: &Fault) -> String {
+fn told(hook: &str, fault: &HookFault) -> String {
     match fault {
-        Fault::NonBlocking(why) | Fault::Unable(why) => format!("{hook}: {why}"),
+        HookFault::NonBlocking(why) | HookFault::Unable(why) => format!("{hook}: {why}"),
     }
 }
 

@@ -4,18 +4,19 @@
 use proptest::prelude::*;
 use prowess_format::hook_events::HOOK_EVENTS;
 use prowess_hooks::{
-    Answer, Fault, HandlerResult, MAX_OUTPUT_CHARS, Permission, answer, background_answer,
+    HandlerResult, HookAnswer, HookFault, HookPermission, MAX_OUTPUT_CHARS, answer,
+    background_answer,
 };
 use serde_json::{Value, json};
 
 use crate::event;
 
 /// An answer in one line.
-fn shown(answer: &Answer) -> String {
+fn shown(answer: &HookAnswer) -> String {
     let mut parts: Vec<String> = Vec::new();
     match &answer.fault {
-        Some(Fault::NonBlocking(why)) => parts.push(format!("error: {why}")),
-        Some(Fault::Unable(why)) => parts.push(format!("unable: {why}")),
+        Some(HookFault::NonBlocking(why)) => parts.push(format!("error: {why}")),
+        Some(HookFault::Unable(why)) => parts.push(format!("unable: {why}")),
         None => {}
     }
     let because = |reason: &Option<String>| {
@@ -23,10 +24,10 @@ fn shown(answer: &Answer) -> String {
     };
     if let Some(permission) = answer.permission {
         let word = match permission {
-            Permission::Allow => "allow",
-            Permission::Ask => "ask",
-            Permission::Defer => "defer",
-            Permission::Deny => "deny",
+            HookPermission::Allow => "allow",
+            HookPermission::Ask => "ask",
+            HookPermission::Defer => "defer",
+            HookPermission::Deny => "deny",
         };
         parts.push(format!("{word}{}", because(&answer.permission_reason)));
     }
@@ -91,7 +92,7 @@ fn exit_codes() {
             "sh: 1: x: not found",
             "unable: a program was not found (exit code 127): sh: 1: x: not found",
         ),
-        ("PreToolUse", 139, "", "", "unable: it broke (exit code 139)"),
+        ("PreToolUse", 139, "", "", "unable: it crashed (exit code 139)"),
         // "Exit code 2 behavior per event".
         ("PermissionRequest", 2, "", "no", "deny (no)"),
         ("UserPromptSubmit", 2, "", "no", "block (no)"),
@@ -270,7 +271,7 @@ fn fields_of_all_events() {
     }
     // A text that begins like JSON has to be JSON.
     let said = exited("PreToolUse", 0, " {oops", "");
-    assert!(said.starts_with("unable: its output begins like JSON and is not"), "{said}");
+    assert!(said.starts_with("unable: its output starts like JSON but is not valid"), "{said}");
     assert_eq!(exited("PreToolUse", 0, "[1]", ""), "printed: [1]");
 }
 
@@ -288,7 +289,7 @@ fn responses_of_servers() {
         (
             200,
             "{oops",
-            "unable: its output begins like JSON and is not: key must be a string at line 1 column 2",
+            "unable: its output starts like JSON but is not valid: key must be a string at line 1 column 2",
         ),
         (302, "", "unable: the server responded with status 302"),
         (403, r#"{"decision": "block"}"#, "unable: the server responded with status 403"),

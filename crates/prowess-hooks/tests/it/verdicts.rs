@@ -2,36 +2,39 @@
 
 use proptest::prelude::*;
 use prowess_hooks::{
-    Answer, EventVerdict, Fault, MAX_STOP_BLOCKS, Permission, PreToolDecision, StopBlocks,
-    Strictness, event_verdict, pre_tool_verdict,
+    EventVerdict, HookAnswer, HookFault, HookPermission, MAX_STOP_BLOCKS, PreToolDecision,
+    StopBlocks, Strictness, event_verdict, pre_tool_verdict,
 };
 use serde_json::json;
 
-use Permission::{Allow, Ask, Defer, Deny};
+use HookPermission::{Allow, Ask, Defer, Deny};
 use Strictness::{Lenient, Strict};
 
-fn wants(permission: Permission) -> Answer {
-    Answer {
+fn wants(permission: HookPermission) -> HookAnswer {
+    HookAnswer {
         permission: Some(permission),
         permission_reason: Some(format!("{permission:?}")),
-        ..Answer::default()
+        ..HookAnswer::default()
     }
 }
 
-fn unable() -> Answer {
-    Answer { fault: Some(Fault::Unable("it broke".to_owned())), ..Answer::default() }
+fn unable() -> HookAnswer {
+    HookAnswer { fault: Some(HookFault::Unable("it broke".to_owned())), ..HookAnswer::default() }
 }
 
-fn failed() -> Answer {
-    Answer { fault: Some(Fault::NonBlocking("it failed".to_owned())), ..Answer::default() }
+fn failed() -> HookAnswer {
+    HookAnswer {
+        fault: Some(HookFault::NonBlocking("it failed".to_owned())),
+        ..HookAnswer::default()
+    }
 }
 
-fn named(answers: &[Answer]) -> Vec<(String, Answer)> {
-    let name = |(number, answer): (usize, &Answer)| (format!("hook {number}"), answer.clone());
+fn named(answers: &[HookAnswer]) -> Vec<(String, HookAnswer)> {
+    let name = |(number, answer): (usize, &HookAnswer)| (format!("hook {number}"), answer.clone());
     answers.iter().enumerate().map(name).collect()
 }
 
-fn decision(answers: &[Answer], strictness: Strictness) -> String {
+fn decision(answers: &[HookAnswer], strictness: Strictness) -> String {
     match pre_tool_verdict(&named(answers), strictness).decision {
         PreToolDecision::Proceed => "proceed".to_owned(),
         PreToolDecision::Ask(by) => format!("ask: {} {}", by.hook, by.reason),
@@ -42,7 +45,7 @@ fn decision(answers: &[Answer], strictness: Strictness) -> String {
 
 #[test]
 fn the_strictest_handler_decides() {
-    let rows: &[(&[Permission], &str)] = &[
+    let rows: &[(&[HookPermission], &str)] = &[
         (&[], "proceed"),
         // An `allow` approves nothing here.
         (&[Allow], "proceed"),
@@ -55,7 +58,7 @@ fn the_strictest_handler_decides() {
         (&[Deny, Deny], "deny: hook 0 Deny"),
     ];
     for (permissions, expected) in rows {
-        let answers: Vec<Answer> = permissions.iter().map(|it| wants(*it)).collect();
+        let answers: Vec<HookAnswer> = permissions.iter().map(|it| wants(*it)).collect();
         assert_eq!(decision(&answers, Strict), *expected, "{permissions:?}");
         assert_eq!(decision(&answers, Lenient), *expected, "{permissions:?}");
     }
@@ -75,13 +78,13 @@ fn a_broken_gate_is_closed_unless_the_user_opens_it() {
 
 #[test]
 fn inputs_contexts_and_messages_are_put_together() {
-    let with = |input: i32| Answer {
+    let with = |input: i32| HookAnswer {
         updated_input: Some(json!({ "n": input })),
         context: Some(format!("context {input}")),
         system_message: Some(format!("message {input}")),
-        ..Answer::default()
+        ..HookAnswer::default()
     };
-    let verdict = pre_tool_verdict(&named(&[with(1), with(2), Answer::default()]), Strict);
+    let verdict = pre_tool_verdict(&named(&[with(1), with(2), HookAnswer::default()]), Strict);
     assert_eq!(verdict.updated_input, Some((1, json!({"n": 2}))), "the last one counts");
     assert_eq!(verdict.context, ["context 1", "context 2"]);
     assert_eq!(verdict.messages, ["message 1", "message 2"]);
@@ -96,7 +99,7 @@ fn inputs_contexts_and_messages_are_put_together() {
 
 #[test]
 fn everything_stops_where_one_handler_says_so() {
-    let stop = Answer { stop: Some(String::new()), ..wants(Allow) };
+    let stop = HookAnswer { stop: Some(String::new()), ..wants(Allow) };
     let verdict = pre_tool_verdict(&named(&[wants(Ask), stop.clone()]), Strict);
     let stopped = verdict.stop.expect("it stops");
     assert_eq!((stopped.hook.as_str(), stopped.reason.as_str()), ("hook 1", "it gave no reason"));
@@ -106,8 +109,10 @@ fn everything_stops_where_one_handler_says_so() {
 
 #[test]
 fn other_events_have_blocks() {
-    let block = |reason: &str| Answer { block: Some(reason.to_owned()), ..Answer::default() };
-    let verdict = event_verdict(&named(&[block("one"), Answer::default(), block("two"), unable()]));
+    let block =
+        |reason: &str| HookAnswer { block: Some(reason.to_owned()), ..HookAnswer::default() };
+    let verdict =
+        event_verdict(&named(&[block("one"), HookAnswer::default(), block("two"), unable()]));
     let reasons: Vec<&str> = verdict.blocks.iter().map(|it| it.reason.as_str()).collect();
     assert_eq!(reasons, ["one", "two"]);
     assert_eq!(verdict.messages, ["hook 3: it broke"], "what broke blocks nothing here");
@@ -115,8 +120,10 @@ fn other_events_have_blocks() {
 
 #[test]
 fn a_stop_hook_keeps_an_agent_working_eight_times() {
-    let blocking =
-        event_verdict(&named(&[Answer { block: Some("go on".to_owned()), ..Answer::default() }]));
+    let blocking = event_verdict(&named(&[HookAnswer {
+        block: Some("go on".to_owned()),
+        ..HookAnswer::default()
+    }]));
     let mut blocks = StopBlocks::default();
     assert!(!blocks.is_active());
     for _ in 0..MAX_STOP_BLOCKS {
@@ -139,7 +146,7 @@ proptest! {
     #[test]
     fn a_handler_more_only_tightens(first in 0..4_usize, second in 0..4_usize) {
         let all = [Allow, Ask, Defer, Deny];
-        let rank = |answers: &[Answer]| match pre_tool_verdict(&named(answers), Strict).decision {
+        let rank = |answers: &[HookAnswer]| match pre_tool_verdict(&named(answers), Strict).decision {
             PreToolDecision::Proceed => 0,
             PreToolDecision::Ask(_) => 1,
             PreToolDecision::Defer(_) => 2,
