@@ -226,6 +226,35 @@ impl KnowledgeBase {
         Ok(documents)
     }
 
+    /// A document with its text, as it was added.
+    pub fn document_by_id(&self, id: &str) -> Result<Option<KnowledgeDocument>, BaseError> {
+        self.look(|seen| match self.find(seen, id)? {
+            Some(at) => self.document(at).map(Some),
+            None => Ok(None),
+        })
+    }
+
+    /// The chunks of a document in their order, with a score of zero.
+    pub fn chunks_of(&self, id: &str) -> Result<Vec<Passage>, BaseError> {
+        self.look(|seen| {
+            let mut entries = self.entries_of(seen, id)?;
+            entries.sort_by_key(|entry| entry.chunk);
+            entries
+                .iter()
+                .map(|entry| {
+                    Ok(Passage {
+                        doc_id: id.to_owned(),
+                        chunk_index: entry.chunk,
+                        score: 0.0,
+                        text: self.text(seen, entry)?,
+                        range: entry.start..entry.end,
+                        pages: self.pages(entry)?,
+                    })
+                })
+                .collect()
+        })
+    }
+
     /// Computes its size.
     pub fn figures(&self) -> Result<BaseStatistics, BaseError> {
         self.look(|seen| {

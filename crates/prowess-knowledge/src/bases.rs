@@ -131,6 +131,27 @@ impl KnowledgeBases {
         grave.close().map_err(BaseError::io("remove", &folder))
     }
 
+    /// Replaces a knowledge base by another one, which then has its name. Searches of the old one may fail while this
+    /// happens; nothing is lost if the process ends in between, because the old one is removed last.
+    pub fn replace(&self, name: &BaseName, by: &BaseName) -> Result<(), BaseError> {
+        let (folder, new) = (self.root().join(name.as_str()), self.root().join(by.as_str()));
+        let lock = writer::lock(&folder, || ())?;
+        let mut open = self.open_bases();
+        let grave = tempfile::Builder::new()
+            .prefix(".gone-")
+            .tempdir_in(self.root())
+            .map_err(BaseError::io("replace", self.root()))?;
+        fs::rename(&folder, grave.path().join("base"))
+            .map_err(BaseError::io("replace", &folder))?;
+        fs::rename(&new, &folder).map_err(BaseError::io("replace", &folder))?;
+        open.remove(name);
+        open.remove(by);
+        drop(open);
+        sync_folder(self.root()).map_err(BaseError::io("write", self.root()))?;
+        drop(lock);
+        grave.close().map_err(BaseError::io("remove", &folder))
+    }
+
     /// Finds the passages of a knowledge base that match a query best. It is reopened if it is rewritten meanwhile.
     pub fn search_now(&self, base: &str, query: &Query) -> Result<Vec<Passage>, BaseError> {
         let name: BaseName =

@@ -2,6 +2,7 @@
 //! so that deep nesting does no harm.
 
 use std::cell::RefCell;
+use std::time::{Duration, Instant};
 
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::states::RawKind;
@@ -12,7 +13,17 @@ use html5ever::tokenizer::{
 use super::plain::decode;
 use super::{ExtractError, ExtractedText, Flow, too_much_text};
 
+/// How long one document may take: the tokenizer compares every attribute of a tag with all before it.
+const MAX_TIME: Duration = Duration::from_secs(20);
+/// What is read between two looks at the clock.
+const PIECE_BYTES: usize = 16 << 10;
+
 pub(super) fn extract(bytes: &[u8]) -> Result<ExtractedText, ExtractError> {
+    extract_within(bytes, MAX_TIME)
+}
+
+fn extract_within(bytes: &[u8], most: Duration) -> Result<ExtractedText, ExtractError> {
+    let started = Instant::now();
     let text = decode(bytes)?;
     let input = BufferQueue::default();
     let sink = Sink(RefCell::new(State::default()));
@@ -20,13 +31,17 @@ pub(super) fn extract(bytes: &[u8]) -> Result<ExtractedText, ExtractError> {
     // In pieces, because a buffer of the tokenizer is limited to four gigabytes, and to stop at the text limit.
     let mut rest = text.as_str();
     while !rest.is_empty() {
-        let (piece, after) = rest.split_at(rest.floor_char_boundary(1 << 20));
+        let (piece, after) = rest.split_at(rest.floor_char_boundary(PIECE_BYTES));
         input.push_back(StrTendril::from_slice(piece));
         while !input.is_empty() {
             let _ = tokenizer.feed(&input);
         }
         if tokenizer.sink.0.borrow().flow.is_full() {
             return Err(too_much_text());
+        }
+        if started.elapsed() > most {
+            let reason = "it takes too long to read, because its tags have very many attributes";
+            return Err(ExtractError::TooLarge(reason.to_owned()));
         }
         rest = after;
     }
@@ -172,3 +187,17 @@ const BLOCKS: &[&str] = &[
     "thead",
     "ul",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn very_many_attributes_have_an_end() {
+        // Finding 18: the time grows with the square of their number.
+        let names = (0..400_000).map(|number| format!(" a{number}"));
+        let page = format!("<p{}>", names.collect::<String>());
+        let result = extract_within(page.as_bytes(), Duration::from_millis(100));
+        assert!(matches!(result, Err(ExtractError::TooLarge(_))), "{result:?}");
+    }
+}
