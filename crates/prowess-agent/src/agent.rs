@@ -12,19 +12,19 @@ use prowess_policy::Mode;
 pub struct Agent {
     /// Its name.
     pub name: String,
-    /// What it does.
+    /// Its description.
     pub description: Option<String>,
     /// Its skills, in the order of the manifest.
     pub skills: Vec<Arc<LoadedSkill>>,
     /// Its own tools, as a skill (GAIA §9.3).
     pub own: Option<Arc<LoadedSkill>>,
-    /// What it needs of a model.
+    /// Its requirements for the model.
     pub needs: Requirements,
     /// The mode that is on.
     pub mode: Mode,
 }
 
-/// What an agent is asked to do.
+/// A task for an agent.
 #[derive(Clone, Debug, Default)]
 pub struct AgentTask {
     /// The words of the user.

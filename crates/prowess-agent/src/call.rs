@@ -10,7 +10,7 @@ use prowess_engine::service::RunHandle;
 use prowess_engine::{
     ApprovalReply, CancellationToken, CommandOutputs, Engine, HookSession, InjectionDecision,
     InjectionError, LoadedSkill, PendingRun, PromptCall, PromptContext, ReadyRun, RunDecision,
-    RunError, UserGrants, prepare_hooks, prepare_injection, run_prompt,
+    RunError, UserGrants, prepare_hooks, prepare_injection, render_call, run_prompt,
 };
 use prowess_format::render::RenderedPrompt;
 use prowess_format::text::{shorten, visible};
@@ -28,13 +28,13 @@ use crate::wrapping::wrapped;
 /// The longest part of a model's broken arguments that a message repeats.
 const MAX_QUOTED: usize = 80;
 
-/// What a call came to.
+/// The result of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CallResult {
     pub(crate) status: CallStatus,
-    /// What the model gets, with marks around the text of others.
+    /// The text for the model, with tags around untrusted text.
     pub(crate) for_model: String,
-    /// The same without marks, for people and programs.
+    /// The text without tags, for people and programs.
     pub(crate) plain: String,
     pub(crate) left_out: u64,
 }
@@ -130,7 +130,7 @@ impl CallResult {
     }
 }
 
-/// What hooks say to the model about a call, after its result.
+/// Messages of hooks for the model about a call, after its result.
 fn context(said: &[String]) -> String {
     if said.is_empty() {
         return String::new();
@@ -357,6 +357,33 @@ impl AgentContext<'_> {
         }
     }
 
+    /// Runs the commands in the text of a prompt skill that is called. Wrong inputs are reported by the call itself, and no
+    /// command runs.
+    pub(crate) async fn prompt_commands(
+        &mut self,
+        skill: &Arc<LoadedSkill>,
+        values: &Map<String, Value>,
+        mode: prowess_policy::Mode,
+        patience: &Patience,
+        reporter: &Reporter<'_>,
+    ) -> Result<Result<PromptCommands, CallResult>, Halt> {
+        let call = prompt_call(skill, values, CommandOutputs::NotRun);
+        let Ok(rendered) = render_call(&call, &self.engine.world) else {
+            return Ok(Ok(PromptCommands::Outputs(Vec::new())));
+        };
+        if rendered.commands.is_empty() {
+            return Ok(Ok(PromptCommands::Outputs(Vec::new())));
+        }
+        if self.disables_injection {
+            return Ok(Ok(PromptCommands::Disabled));
+        }
+        match self.outputs(skill, &Arc::new(rendered), mode, patience, reporter).await {
+            Ok(outputs) => Ok(Ok(PromptCommands::Outputs(outputs))),
+            Err(NotBegun::Ended(result)) => Ok(Err(result)),
+            Err(NotBegun::Halt(halt)) => Err(halt),
+        }
+    }
+
     async fn outputs(
         &mut self,
         skill: &Arc<LoadedSkill>,
@@ -436,6 +463,7 @@ impl AgentContext<'_> {
         skill: &Arc<LoadedSkill>,
         values: Map<String, Value>,
         hooks: &HookSession,
+        commands: PromptCommands,
     ) -> Begun {
         let hooks = hooks.has_hooks_of(&skill.name).then(|| hooks.clone());
         let (skill, model) = (Arc::clone(skill), Arc::clone(&self.model));
@@ -451,17 +479,11 @@ impl AgentContext<'_> {
                 cancel: run.cancel(),
                 hooks: hooks.as_ref(),
             };
-            let seconds = skill.skill.timeout_secs.as_ref();
-            let seconds = seconds.and_then(|secs| u64::try_from(secs.value).ok());
-            let time = seconds.map(std::time::Duration::from_secs);
-            let call = PromptCall {
-                skill: &skill,
-                values: &values,
-                arguments: None,
-                history: &[],
-                time,
-                commands: CommandOutputs::NotRun,
+            let commands = match &commands {
+                PromptCommands::Disabled => CommandOutputs::Disabled,
+                PromptCommands::Outputs(outputs) => CommandOutputs::Given(outputs),
             };
+            let call = prompt_call(&skill, &values, commands);
             run_prompt(&call, &around, &mut |event: &Event| sink.send(event)).await
         });
         match spawned {
@@ -469,6 +491,25 @@ impl AgentContext<'_> {
             Err(problem) => Begun::Ended(CallResult::of_problem(&problem)),
         }
     }
+}
+
+/// The replacements of the commands in the text of a prompt.
+pub(crate) enum PromptCommands {
+    /// The user's settings disable them.
+    Disabled,
+    /// One output for each.
+    Outputs(Vec<String>),
+}
+
+fn prompt_call<'c>(
+    skill: &'c LoadedSkill,
+    values: &'c Map<String, Value>,
+    commands: CommandOutputs<'c>,
+) -> PromptCall<'c> {
+    let seconds = skill.skill.timeout_secs.as_ref();
+    let seconds = seconds.and_then(|secs| u64::try_from(secs.value).ok());
+    let time = seconds.map(std::time::Duration::from_secs);
+    PromptCall { skill, values, arguments: None, history: &[], time, commands }
 }
 
 /// Answers a question. A lasting yes is stored, which may block.

@@ -7,7 +7,7 @@ use prowess_core::{
     Problem, REFUSED, Remedy, RunOutcome, StopReason, TIMED_OUT,
 };
 
-/// What ends the work from outside.
+/// A reason outside the loop that ends the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Halt {
     Cancelled,
@@ -26,7 +26,7 @@ pub(crate) enum Ending {
         limit: u64,
         used: u64,
     },
-    /// The same call failed again and again.
+    /// One call failed repeatedly with the same arguments.
     Stuck {
         name: String,
         times: u32,
@@ -51,7 +51,7 @@ impl From<ModelError> for Ending {
     }
 }
 
-/// What is known at the end besides the ending.
+/// Facts about the work at its end.
 pub(crate) struct EndFacts {
     pub(crate) details: AnswerDetails,
     pub(crate) cancel_code: Option<i32>,
@@ -75,29 +75,28 @@ pub(crate) fn unanswered(ending: Ending, text: String, facts: EndFacts) -> Envel
             (RunOutcome::Cancelled, code, format!("the agent was cancelled {so_far}"), Vec::new())
         }
         Ending::Halt(Halt::TimedOut) => {
-            let error = format!("the agent's time of {} s is over {so_far}", facts.seconds);
+            let error = format!("the agent timed out ({} s) {so_far}", facts.seconds);
             (RunOutcome::TimedOut, TIMED_OUT, error, vec![Remedy::RaiseTime])
         }
         Ending::OutOfTurns(turns) => {
-            let error = format!("the limit of turns ({turns}) is reached {so_far}");
+            let error = format!("the turn limit ({turns}) was reached {so_far}");
             (RunOutcome::OutOfBudget, OUT_OF_BUDGET, error, vec![Remedy::RaiseTurns])
         }
         Ending::OutOfTokens { limit, used } => {
             let error = format!(
-                "the next request would exceed the limit of tokens ({used} of {limit} are used) {so_far}"
+                "the next request would exceed the token limit ({used} of {limit} are used) {so_far}"
             );
             (RunOutcome::OutOfBudget, OUT_OF_BUDGET, error, vec![Remedy::RaiseTokens])
         }
         Ending::Stuck { name, times } => {
             let error = format!(
-                "the agent went round in circles: it made the same failing call of `{name}` {times} times"
+                "the agent is stuck: it repeated the same failing call of `{name}` {times} times"
             );
             (RunOutcome::OutOfBudget, OUT_OF_BUDGET, error, Vec::new())
         }
         Ending::Confused(turns) => {
-            let error = format!(
-                "the agent went round in circles: none of its calls in {turns} turns could be run"
-            );
+            let error =
+                format!("the agent is stuck: none of its calls in {turns} turns could be run");
             let advice = "a larger model calls tools more reliably".to_owned();
             (RunOutcome::OutOfBudget, OUT_OF_BUDGET, error, vec![Remedy::Advice(advice)])
         }

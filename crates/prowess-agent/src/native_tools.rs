@@ -120,7 +120,7 @@ impl NativeTool {
     }
 }
 
-/// What a call of a native tool came to.
+/// The result of a call of a native tool.
 pub(crate) struct NativeResult {
     pub(crate) result: CallResult,
     /// The skill that is loaded from now on.
@@ -131,7 +131,7 @@ pub(crate) struct NativeResult {
     pub(crate) injection: Option<Box<RenderedPrompt>>,
     /// The skill whose quiz is passed from now on.
     pub(crate) opened: Option<String>,
-    /// What the user should know.
+    /// Warnings for the user.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -139,11 +139,11 @@ pub(crate) struct NativeResult {
 pub(crate) struct ForkedTask {
     /// The type of the agent.
     pub(crate) agent: String,
-    /// What it is told.
+    /// The text of its task.
     pub(crate) task: String,
 }
 
-/// What native tools see.
+/// The state that native tools use.
 pub(crate) struct NativeContext<'n> {
     /// The skills on the menu.
     pub(crate) skills: &'n [Arc<LoadedSkill>],
@@ -370,7 +370,7 @@ fn quiz_answer(
     }
 }
 
-/// What a quiz says: the author's words in JSON.
+/// The JSON of a quiz, which contains the author's texts.
 fn of_quiz(name: &str, value: &Value) -> CallResult {
     let plain = value.to_string();
     let for_model = wrapped("tool_output", &[("tool", name)], &plain);

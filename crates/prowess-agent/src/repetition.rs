@@ -18,7 +18,7 @@ pub(crate) struct Repetition {
     invalid_turns: u32,
 }
 
-/// What to do with a call.
+/// The reaction to a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Make,

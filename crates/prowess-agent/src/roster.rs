@@ -28,7 +28,7 @@ pub(crate) struct Roster {
     entries: Vec<Entry>,
 }
 
-/// What a conversation can reach.
+/// Tools that a conversation can reach.
 #[derive(Clone, Copy)]
 pub(crate) struct Reach<'r> {
     /// The skills that are loaded.
@@ -50,7 +50,7 @@ pub(crate) struct Entry {
     after_quiz: Option<String>,
 }
 
-/// What a call reaches.
+/// The target of a call.
 #[derive(Clone)]
 pub(crate) enum Target {
     /// A part of the loop.

@@ -654,8 +654,18 @@ impl<'c, 's> Session<'c, 's> {
                 if let Some(refused) = self.register_hooks(skill).await? {
                     return Ok(Begun::Ended(refused));
                 }
-                let hooks = self.hooks.clone();
-                Ok(self.context.begin_prompt(skill, values, &hooks))
+                let (hooks, mode) = (self.hooks.clone(), self.agent.mode);
+                let commands = self.context.prompt_commands(
+                    skill,
+                    &values,
+                    mode,
+                    self.patience,
+                    self.reporter,
+                );
+                Ok(match commands.await? {
+                    Ok(commands) => self.context.begin_prompt(skill, values, &hooks, commands),
+                    Err(refused) => Begun::Ended(refused),
+                })
             }
             Target::Native(tool) => {
                 if let Some(refused) = self.ask_about_native(*tool, call, &values).await? {

@@ -14,7 +14,7 @@ use crate::ending::Ending;
 use crate::patience::Patience;
 use crate::reporter::Reporter;
 
-/// What a model has answered.
+/// The answer of a model.
 #[derive(Debug)]
 pub(crate) struct TurnAnswer {
     pub(crate) text: String,

@@ -1,17 +1,23 @@
 //! Changes of runs that are kept: those that wait for a decision, and those that were applied and can be undone.
 
+pub(crate) mod accepted;
+
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use prowess_changes::patch::{PatchOptions, PatchReport};
-use prowess_changes::{
-    ApplyError, Durability, Limits, ReadError, Retention, RunFolder, RunStatus, UndoError,
+use prowess_changes::{Durability, Limits, ReadError, Retention, RunFolder, RunStatus};
+use prowess_core::{
+    ChangeDecision, ChangedFile, ChangesState, Envelope, Problem, ProblemKind, Remedy, RunChanges,
+    RunOutcome,
 };
-use prowess_core::{ChangeDecision, ChangedFile, ChangesState, RunChanges};
 
+use self::accepted::AcceptedChanges;
+pub use self::accepted::{AcceptPattern, AcceptPatternError};
 use crate::staging::KeptNote;
 use crate::world::StateFolders;
+pub use prowess_changes::{ApplyError, Conflict, UndoError};
 
 /// How long changes are kept.
 pub const RETENTION: Retention = Retention {
@@ -94,7 +100,7 @@ pub fn apply(
     }
     let note = note(&run);
     let set = run.read(KEPT_LIMITS)?;
-    // Without a note nothing was examined.
+    // Without a note nothing was examined, and then the changes are not those in it.
     let open: Vec<ChangedFile> =
         note.changes.iter().filter(|file| file.decision == ChangeDecision::Ask).cloned().collect();
     let refused: Vec<ChangedFile> = note
@@ -122,6 +128,49 @@ pub fn apply(
     }
     run.apply(&set, Durability::OnDisk)?;
     kept(&run).ok_or_else(|| ChangesError::Unknown(id.to_owned()))
+}
+
+/// Remembers that changes of these paths are accepted, for further runs of the skill until one of its files changes.
+pub fn remember(
+    state: &StateFolders,
+    id: &str,
+    patterns: &[AcceptPattern],
+) -> Result<(), ChangesError> {
+    let note = note(&open(state, id)?);
+    Ok(AcceptedChanges::remember(state, &note.skill, &note.digest, patterns)?)
+}
+
+/// Applies the pending changes of a run that has just ended, and gives it the result that its tool has had. If that is not
+/// possible, the changes stay pending and the result says so.
+pub fn accept(
+    state: &StateFolders,
+    envelope: &mut Envelope,
+    accepts: &dyn Fn(&Path) -> bool,
+) -> Result<(), ChangesError> {
+    let Some(changes) = envelope.changes.as_deref().filter(|it| it.state == ChangesState::Pending)
+    else {
+        return Ok(());
+    };
+    let (id, exit_code) = (changes.run.clone(), changes.exit_code);
+    let kept = apply(state, &id, accepts)?;
+    // A tool that failed has its own result still.
+    let is_held = |remedy: &Remedy| matches!(remedy, Remedy::ReviewChanges(run) if *run == id);
+    if envelope.remedies.iter().any(is_held) && envelope.outcome == RunOutcome::Refused {
+        (envelope.outcome, envelope.exit_code, envelope.error) =
+            (RunOutcome::Success, exit_code, None);
+    }
+    envelope.remedies.retain(|remedy| !is_held(remedy));
+    envelope.changes = Some(Box::new(kept.changes));
+    Ok(())
+}
+
+/// Marks a run whose changes were not accepted: they wait.
+pub fn refuse(envelope: &mut Envelope, message: String) {
+    if envelope.is_success() {
+        envelope.outcome = RunOutcome::Refused;
+        envelope.exit_code = prowess_core::REFUSED;
+        envelope.error = Some(message);
+    }
 }
 
 /// Forgets the changes of a run: pending ones are lost, applied ones stay and can't be undone any more.
@@ -161,6 +210,17 @@ pub fn write_patch(
     Ok(run.write_patch(&set, options, out)?)
 }
 
+/// The same, unless it was done in the last hour. What can't be removed now is tried again.
+pub(crate) fn expire_now_and_then(state: &StateFolders, now: SystemTime) {
+    const PAUSE: Duration = Duration::from_hours(1);
+    let mark = state.changes().join(".expired");
+    let modified = std::fs::metadata(&mark).and_then(|data| data.modified());
+    let is_recent = modified.is_ok_and(|then| now.duration_since(then).is_ok_and(|it| it < PAUSE));
+    if !is_recent && std::fs::write(&mark, b"").is_ok() {
+        let _ = expire(state, now);
+    }
+}
+
 /// Removes what is too old, and what killed processes have left. Returns how many runs.
 pub fn expire(state: &StateFolders, now: SystemTime) -> Result<usize, ChangesError> {
     Ok(prowess_changes::expire(&state.changes(), RETENTION, now)?)
@@ -184,11 +244,30 @@ fn kept(run: &RunFolder) -> Option<KeptRun> {
         RunStatus::Applied => ChangesState::Applied,
         RunStatus::Undone => ChangesState::Undone,
     };
-    let KeptNote { title, changes } = note(run);
-    let changes = RunChanges { run: run.id().to_owned(), changes, state };
+    let KeptNote { title, changes, exit_code, .. } = note(run);
+    let changes = RunChanges { run: run.id().to_owned(), changes, state, exit_code };
     Some(KeptRun { title, started: run.created(), changes })
 }
 
 fn joined(top: &Path, path: &Path) -> PathBuf {
     if path.as_os_str().is_empty() { top.to_owned() } else { top.join(path) }
+}
+
+impl From<ChangesError> for Problem {
+    fn from(error: ChangesError) -> Self {
+        let (code, kind) = match &error {
+            ChangesError::Unknown(_) => ("run-not-found", ProblemKind::NotFound),
+            ChangesError::Undecided(_) => ("changes-undecided", ProblemKind::Refused),
+            ChangesError::Refused(_) => ("changes-refused", ProblemKind::Refused),
+            ChangesError::Apply(ApplyError::Conflicts(_) | ApplyError::NotPending)
+            | ChangesError::Undo(UndoError::Changed(_) | UndoError::NotApplied) => {
+                ("changes-in-conflict", ProblemKind::Conflict)
+            }
+            ChangesError::Read(_)
+            | ChangesError::Apply(_)
+            | ChangesError::Undo(_)
+            | ChangesError::Io(_) => ("changes-unusable", ProblemKind::Failed),
+        };
+        Problem::new(code, kind, error.to_string())
+    }
 }

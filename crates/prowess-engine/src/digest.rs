@@ -17,7 +17,7 @@ const MAX_BYTES: u64 = 512 << 20;
 /// Maximum number of files for which individual hashes are recorded, to report which one has changed.
 const MAX_LISTED: usize = 256;
 /// The sidecar file, which is never content (R25).
-const SIDECAR: &str = "SKILL.md.lock";
+pub(crate) const SIDECAR: &str = "SKILL.md.lock";
 /// Git's own folder, if a skill is a repository. Every commit changes it, and nothing in it can be executed (`lower`).
 pub(crate) const REPOSITORY: &str = ".git";
 

@@ -321,6 +321,12 @@ pub(crate) fn about_denial(denial: &Denial) -> Remedy {
             "the skill must not request it: only servers with public names can be accessed"
                 .to_owned(),
         ),
+        Denial::Command(refused) => {
+            let program = refused.form.split(' ').next().unwrap_or_default();
+            Remedy::Advice(format!(
+                "run the command yourself, or grant the program by name (`shell:execute:{program}`)"
+            ))
+        }
         Denial::Unavailable { .. } => {
             Remedy::Advice("run it without that grant; no approval allows this".to_owned())
         }

@@ -118,5 +118,6 @@ pub use tool::python::{
 pub use tracked::TrackedFiles;
 pub use user_grants::UserGrants;
 pub use world::{
-    ApplyWhen, FailedRunChanges, StagedWrites, StateFolders, World, WorldError, Writes,
+    ApplyWhen, FailedRunChanges, StagedWrites, StateFolders, WithoutStaging, World, WorldError,
+    Writes,
 };

@@ -115,6 +115,7 @@ pub(crate) fn lower(
         // Attack sandbox-A11: read-only whatever is granted, and the scripts in it can be started.
         spec.files.push(grant(folder, FileAccess::Execute));
         // No digest covers what git keeps there, so nothing of it is started.
+        spec.hidden.push(folder.join(digest::SIDECAR));
         let repository = folder.join(digest::REPOSITORY);
         if std::fs::symlink_metadata(&repository).is_ok_and(|data| !data.is_symlink()) {
             spec.files.push(grant(&repository, FileAccess::Read));

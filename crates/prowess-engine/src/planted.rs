@@ -140,6 +140,24 @@ impl PlantedScan {
     }
 }
 
+/// Entries of a repository's folder that a run would change, and that git would be misled by: their paths in it, and why.
+/// `staged` holds the changed entries, `repository` is the folder that they would be applied to.
+#[cfg(target_os = "linux")]
+pub(crate) fn staged_traps(staged: &Path, repository: &Path) -> Vec<(PathBuf, String)> {
+    // The tool may have put a link or a file there.
+    if fs::symlink_metadata(staged).is_ok_and(|data| data.is_dir()) {
+        state::traps(staged, repository)
+    } else {
+        Vec::new()
+    }
+}
+
+/// A setting in a file of a new repository that could start a program. Working trees may be in these folders.
+#[cfg(target_os = "linux")]
+pub(crate) fn staged_setting(file: &Path, folders: &[PathBuf]) -> Option<String> {
+    repository::dangerous_setting(file, folders)
+}
+
 struct Search<'l> {
     planted_scan: &'l PlantedScan,
     until: Option<SystemTime>,

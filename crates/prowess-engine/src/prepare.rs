@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use prowess_core::Remedy;
 use prowess_format::eligibility::{self, MachineFacts};
@@ -58,6 +58,8 @@ pub struct PreparedCall {
     pub(crate) outside: NetworkEnvironment,
     pub(crate) user: UserGrants,
     pub(crate) world: Arc<World>,
+    /// When it was prepared: what has changed before is not of the run.
+    pub(crate) begun: SystemTime,
     /// Who talks to MCP servers; set when the run becomes ready.
     pub(crate) access: Option<McpAccess>,
     /// What is said to a server in place of one call.
@@ -127,6 +129,7 @@ pub(crate) fn with_grants(
     match find(&call, &grants, world) {
         Ok(CallRequirements { recipe, images, missing, pins, skill_pins }) => Ok(PreparedCall {
             request: with_user_pins(request, &pins, &call, &recipe.program, &grants, &user, world)
+                .with_command(&recipe.program.to_string(), &recipe.arguments)
                 .with_pins(pins)
                 .with_skill_pins(skill_pins),
             call,
@@ -139,6 +142,7 @@ pub(crate) fn with_grants(
             outside: NetworkEnvironment::real(),
             user,
             world: Arc::clone(world),
+            begun: SystemTime::now(),
             access: None,
             talk: None,
             hooks: None,
@@ -176,6 +180,7 @@ pub(crate) fn without_program(
         outside: NetworkEnvironment::real(),
         user,
         world: Arc::clone(world),
+        begun: SystemTime::now(),
         access: None,
         talk: None,
         hooks: None,

@@ -11,7 +11,9 @@ use std::time::Duration;
 use prowess_format::skill::ToolKind;
 use prowess_format::text::visible_line;
 use prowess_policy::{Allowed, Origin};
-use prowess_sandbox::{Canceller, HardLinks, Observer, Sandbox, SandboxOutcome, Spec};
+use prowess_sandbox::{
+    Canceller, HardLinks, Observer, Sandbox, SandboxError, SandboxOutcome, Spec,
+};
 use serde_json::Value;
 use tokio::sync::Notify;
 
@@ -30,12 +32,12 @@ use crate::planted::{self, Findings, PlantedScan, Record};
 use crate::prepare::{self, Call, PreparedCall};
 use crate::programs::Images;
 use crate::redact::Redactor;
-use crate::staging::StagedRun;
+use crate::staging::{Begun, StagedRun};
 use crate::tool::mcp::ServerPlan;
 use crate::tool::openclaw::{self, HandlerResult};
 use crate::tool::python::{self, PythonWorkers, Session, WarmWorker};
-use crate::world::World;
-use prowess_core::{Envelope, INTERRUPTED, Remedy, RunChanges, RunOutcome, SIGNALLED};
+use crate::world::{StagedWrites, WithoutStaging, World, Writes};
+use prowess_core::{ChangesState, Envelope, INTERRUPTED, Remedy, RunOutcome, SIGNALLED};
 use prowess_core::{Event, StandardStream};
 
 use server::Conversation;
@@ -219,7 +221,16 @@ pub(crate) fn run_and_keep(
     let world: &World = &prepared.world;
     let mut reporter = RunReporter::new(sink, Redactor::idle());
     reporter.held = HeldOutput::of(&prepared.call.tool);
-    let started = start(workers, prepared, allowed, world, cancel, &mut reporter);
+    let mut started = start(workers, prepared, allowed, world, cancel, &mut reporter);
+    if let Err(RunError::Sandbox(SandboxError::Staging { cause })) = &started
+        && let Writes::Staged(StagedWrites { without: WithoutStaging::Live, .. }) = world.writes
+    {
+        // Nothing has started. Most reasons are known before the question, and said in it.
+        reporter.warn(vec![format!("changes can't be undone: {cause}")]);
+        reporter.staged = None;
+        let direct = World { writes: Writes::Live, ..world.clone() };
+        started = start(workers, prepared, allowed, &direct, cancel, &mut reporter);
+    }
     let (finished, kept) = match started {
         Ok((finished, kept)) => (Ok(finished), kept),
         Err(error) => (Err(error), None),
@@ -301,7 +312,6 @@ fn finish(
                 released.note(&mut envelope);
             }
             envelope.parsed = result.or(envelope.parsed);
-            envelope.changes = reporter.changes.take();
             // What is held to a schema is what a caller gets to see.
             let mut envelope = reporter.redactor.envelope(envelope);
             if envelope.outcome == RunOutcome::Failed {
@@ -320,8 +330,13 @@ fn finish(
                     envelope.warnings.push(message);
                 }
             }
-            match outputs::schema(&facts.call.skill.skill, &facts.call.tool) {
+            let envelope = match outputs::schema(&facts.call.skill.skill, &facts.call.tool) {
                 Some(schema) => outputs::validate(envelope, schema),
+                None => envelope,
+            };
+            // A result that is not what the skill declares is a failure, which applies nothing.
+            match reporter.staged.take() {
+                Some(staged) => staged.settle(envelope, &mut reporter),
                 None => envelope,
             }
         }
@@ -342,8 +357,54 @@ struct RunReporter<'w> {
     redactor: Redactor,
     /// Standard output of a tool that has its result made from it.
     held: Option<HeldOutput>,
-    /// What became of staged changes.
-    changes: Option<Box<RunChanges>>,
+    /// The changes of the run, which are settled when its result is known.
+    staged: Option<UnsettledRun>,
+    /// Whether the start was told.
+    has_started: bool,
+}
+
+/// A run that has ended, and whose changes are neither applied nor kept yet.
+#[derive(Debug)]
+struct UnsettledRun {
+    staged: StagedRun,
+    planted_scan: PlantedScan,
+    /// Gone when the folders were looked at.
+    record: Option<Record>,
+}
+
+impl UnsettledRun {
+    /// Applies or keeps the changes, and looks at the folders if they were changed.
+    fn settle(self, mut envelope: Envelope, reporter: &mut RunReporter<'_>) -> Envelope {
+        let Self { staged, planted_scan, record } = self;
+        let settled = staged.settle(&envelope, &planted_scan);
+        let mut warnings = settled.warnings;
+        if let Some(verdict) = settled.verdict {
+            verdict.judge(&mut envelope, &mut warnings);
+        }
+        let state = settled.changes.state;
+        if state == ChangesState::Pending {
+            envelope.remedies.push(Remedy::ReviewChanges(settled.changes.run.clone()));
+        }
+        envelope.changes = Some(Box::new(settled.changes));
+        if state == ChangesState::Applied {
+            let Findings { warnings: told, failures } = planted_scan.scan();
+            warnings.extend(told);
+            warnings.extend(failures.clone());
+            if let Some(failure) = failures.into_iter().next().filter(|_| envelope.is_success()) {
+                envelope.outcome = RunOutcome::Failed;
+                envelope.exit_code = 1;
+                envelope.error = Some(failure);
+            }
+        }
+        drop(record);
+        for message in warnings {
+            // The fold is finished, so each is told and noted.
+            let message = visible_line(&message).into_owned();
+            reporter.tell(&Event::Warning { message: message.clone() });
+            envelope.warnings.push(message);
+        }
+        envelope
+    }
 }
 
 impl<'w> RunReporter<'w> {
@@ -354,7 +415,19 @@ impl<'w> RunReporter<'w> {
             door: RunNetwork::Closed,
             redactor,
             held: None,
-            changes: None,
+            staged: None,
+            has_started: false,
+        }
+    }
+
+    /// Tells that the run starts, once.
+    fn tell_start(&mut self, call: &Call, command: &[String]) {
+        if !std::mem::replace(&mut self.has_started, true) {
+            self.tell(&Event::Started {
+                skill: call.skill.name.clone(),
+                tool: call.tool.name.value.clone(),
+                command: command.to_vec(),
+            });
         }
     }
 
@@ -395,21 +468,6 @@ impl<'w> RunReporter<'w> {
         self.warn(warnings);
         self.warn(failures.clone());
         failures.into_iter().next()
-    }
-
-    /// Looks at what the run has left: at the staged changes, which are applied or kept, and then at the folders.
-    fn settle(
-        &mut self,
-        staged: Option<StagedRun>,
-        planted_scan: &PlantedScan,
-        ending: &mut RunEnding,
-    ) -> Option<String> {
-        if let Some(staged) = staged {
-            let settled = staged.settle(ending, planted_scan);
-            self.warn(settled.warnings);
-            self.changes = Some(Box::new(settled.changes));
-        }
-        self.look(planted_scan)
     }
 
     fn tell(&mut self, event: &Event) {
@@ -570,18 +628,15 @@ fn start(
         specification(prepared, allowed, world)?;
     reporter.warn(warnings.clone());
     let call = &prepared.call;
-    // Gone when this function is left, whichever way.
+    // Gone when this function is left, whichever way, or when the changes are settled.
     let longest = longest(prepared, &spec);
-    let _record = reporter.record(&planted_scan, prepared, longest, world);
+    let record = reporter.record(&planted_scan, prepared, longest, world);
     let recipe = &prepared.recipe;
-    let mut staged = StagedRun::begin(&mut spec, prepared, world)?;
-    let started = Event::Started {
-        skill: call.skill.name.clone(),
-        tool: call.tool.name.value.clone(),
-        command: recipe.shown.clone(),
-    };
+    let Begun { run: mut staged, is_live, warnings: told } =
+        StagedRun::begin(&mut spec, prepared, world)?;
+    reporter.warn(told);
     if let Some(plan) = &recipe.python {
-        reporter.tell(&started);
+        reporter.tell_start(call, &recipe.shown);
         let skill = &call.skill;
         let session = Session { skill, plan, allowed, world, workers, cancel, time };
         if let Some(staged) = &mut staged {
@@ -597,8 +652,11 @@ fn start(
                 return Err(error);
             }
         };
-        let failure = reporter.settle(staged, &planted_scan, &mut finished.ending);
-        finished.ending.fail(failure);
+        if is_live {
+            finished.ending.fail(reporter.look(&planted_scan));
+        }
+        let staged = staged.map(|staged| UnsettledRun { staged, planted_scan, record });
+        reporter.staged = staged;
         let redactor = reporter.redactor.fresh();
         let images = prepared.images.clone();
         let keep = |worker| WarmRun { worker, time, warnings, redactor, images };
@@ -606,7 +664,7 @@ fn start(
     }
     reporter.door = door;
     let result = if recipe.private_result { Some(private_result(&mut spec)?) } else { None };
-    reporter.tell(&started);
+    reporter.tell_start(call, &recipe.shown);
     if let Some(packages) = &recipe.packages {
         packages.provide(&mut spec, world, cancel, &mut |event| reporter.tell(event))?;
     }
@@ -620,8 +678,8 @@ fn start(
     drop(span);
     let refused = std::mem::replace(&mut reporter.door, RunNetwork::Closed).close();
     reporter.warn(refused);
-    // Where nothing is staged, the folders are what the run has left.
-    let failure = if staged.is_none() { reporter.look(&planted_scan) } else { None };
+    // What is not staged is what the folders have in them.
+    let failure = if is_live { reporter.look(&planted_scan) } else { None };
     let ended = ended?;
     reporter.flush();
     let told = result.map(|reader| {
@@ -644,10 +702,7 @@ fn start(
         }
         _ => {}
     }
-    let failure = match staged {
-        Some(staged) => reporter.settle(Some(staged), &planted_scan, &mut ending),
-        None => failure,
-    };
+    reporter.staged = staged.map(|staged| UnsettledRun { staged, planted_scan, record });
     ending.fail(failure);
     Ok((FinishedRun { ending, duration: ended.duration, result: None }, None))
 }
@@ -670,14 +725,9 @@ fn start_server(
     })?;
     let talk = prepared.talk.as_ref();
     let conversation = Conversation { access, plan, talk, cancel };
-    let started = Event::Started {
-        skill: call.skill.name.clone(),
-        tool: call.tool.name.value.clone(),
-        command: prepared.recipe.shown.clone(),
-    };
     if plan.is_remote() {
         same_as_decided(prepared, allowed, world)?;
-        reporter.tell(&started);
+        reporter.tell_start(call, &prepared.recipe.shown);
         let time = Duration::from_secs(allowed.spec().limits.wall_secs);
         let time = if prepared.grace.is_some() { prepared.time } else { time };
         return Ok(conversation.over_http(time, reporter));
@@ -686,9 +736,11 @@ fn start_server(
     let RunSpecification { mut spec, time, door, warnings, planted_scan } =
         specification(prepared, allowed, world)?;
     reporter.warn(warnings);
-    let _record = reporter.record(&planted_scan, prepared, longest(prepared, &spec), world);
-    let mut staged = StagedRun::begin(&mut spec, prepared, world)?;
-    reporter.tell(&started);
+    let record = reporter.record(&planted_scan, prepared, longest(prepared, &spec), world);
+    let Begun { run: mut staged, is_live, warnings: told } =
+        StagedRun::begin(&mut spec, prepared, world)?;
+    reporter.warn(told);
+    reporter.tell_start(call, &prepared.recipe.shown);
     reporter.door = door;
     if let Some(staged) = &mut staged {
         staged.mark_start()?;
@@ -700,8 +752,10 @@ fn start_server(
             return Err(error);
         }
     };
-    let failure = reporter.settle(staged, &planted_scan, &mut finished.ending);
-    finished.ending.fail(failure);
+    if is_live {
+        finished.ending.fail(reporter.look(&planted_scan));
+    }
+    reporter.staged = staged.map(|staged| UnsettledRun { staged, planted_scan, record });
     Ok(finished)
 }
 

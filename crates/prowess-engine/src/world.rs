@@ -44,8 +44,13 @@ pub enum Writes {
     /// To the folders, while the tool runs.
     Live,
     /// To a place beside them. When the tool has ended, its changes are examined and applied as a whole, or kept until
-    /// somebody accepts them. A run whose writes can't be staged is refused.
+    /// somebody accepts them.
     Staged(StagedWrites),
+}
+
+impl Writes {
+    /// Staged, ordinary changes are applied, and what can't be staged is written directly.
+    pub const USUAL: Self = Self::Staged(StagedWrites::USUAL);
 }
 
 /// What happens with staged writes.
@@ -55,6 +60,26 @@ pub struct StagedWrites {
     pub apply: ApplyWhen,
     /// What happens if the tool fails, or is ended.
     pub failed: FailedRunChanges,
+    /// What happens where they can't be staged.
+    pub without: WithoutStaging,
+}
+
+impl StagedWrites {
+    /// Ordinary changes of a run that succeeded are applied, and what can't be staged is written directly.
+    pub const USUAL: Self = Self {
+        apply: ApplyWhen::Ordinary,
+        failed: FailedRunChanges::Hold,
+        without: WithoutStaging::Live,
+    };
+}
+
+/// What happens with writes that can't be staged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WithoutStaging {
+    /// The run is refused.
+    Refuse,
+    /// They go to the granted folder while the tool runs, which the question and the run say.
+    Live,
 }
 
 /// When staged changes are applied.
@@ -181,7 +206,7 @@ impl World {
             environment,
             credentials: Vec::new(),
             state,
-            writes: Writes::Live,
+            writes: Writes::USUAL,
         })
     }
 }

@@ -25,6 +25,8 @@ mod models;
 mod packaged_files;
 pub mod packages;
 mod scan;
+mod scan_tools;
+mod second_opinion;
 mod selection;
 mod servers;
 
@@ -40,6 +42,8 @@ pub use library::{Library, Statistics};
 pub use locate::{Found, Located, Other, needs_fetch};
 pub use models::ModelCache;
 pub use packaged_files::PackagedFiles;
-pub use scan::{ReadFile, ScannedSkill, scan_path, skill_folders};
+pub use scan::{ReadFile, ScanBasis, ScannedSkill, scan_path, scan_path_with, skill_folders};
+pub use scan_tools::run_scan_tools;
+pub use second_opinion::{Opinion, second_opinion};
 pub use selection::{LeftOutSkill, SkillSelection};
 pub use servers::ServerConversation;

@@ -26,8 +26,10 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use prowess_core::{Problem, ProblemKind};
+use prowess_scan::KnownBad;
 use prowess_store::agreement::Agreements;
 use prowess_store::install::read_lock;
+use prowess_store::known_bad;
 use prowess_store::lock::LockFile;
 use prowess_store::places::{Places, Scope};
 use prowess_store::project_root::ProjectRoot;
@@ -147,6 +149,12 @@ impl PackageManager {
     /// Reads the trusted keys.
     pub fn trust_store(&self) -> Result<TrustStore, Problem> {
         load_trust(&self.trust_path())
+    }
+
+    /// The files that are known to be malicious, if the user has installed a list that a trusted key vouches for.
+    pub fn known_bad(&self, trust: &TrustStore) -> KnownBad {
+        let store = self.store(Scope::User);
+        store.map(|store| known_bad::installed(&store, trust, self.now())).unwrap_or_default()
     }
 
     /// Parses a reference to a skill that can be installed. With a registry, `a/b` is a name in it; without one it is a

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use prowess_core::{Problem, ProblemKind};
 use prowess_scan::{
-    FileMode, Finding, MAX_FILE_BYTES, MAX_FILES, MAX_TOTAL_BYTES, ScanFile, ScanReport, scan,
+    FileMode, Finding, KnownBad, MAX_FILE_BYTES, MAX_FILES, MAX_TOTAL_BYTES, ScanFile, ScanReport,
+    scan_update, scan_with,
 };
 
 use crate::{CheckSettings, path_problem, shown};
@@ -79,8 +80,37 @@ pub fn skill_folders(root: &Path) -> Result<Vec<PathBuf>, Problem> {
     Ok(found)
 }
 
+/// What a scan is compared with.
+#[derive(Clone, Copy, Debug)]
+pub struct ScanBasis<'b> {
+    /// The settings of the project, which may allow findings.
+    pub settings: Option<&'b CheckSettings>,
+    /// Files that are known to be malicious.
+    pub known_bad: &'b KnownBad,
+    /// The folder of an older version, whose abilities are no news.
+    pub before: Option<&'b Path>,
+}
+
 /// Scans a folder or a lone file. Links are not followed.
 pub fn scan_path(path: &Path, settings: Option<&CheckSettings>) -> Result<ScannedSkill, Problem> {
+    let basis = ScanBasis { settings, known_bad: &KnownBad::default(), before: None };
+    scan_path_with(path, &basis)
+}
+
+/// Scans a folder or a lone file like [`scan_path`], and compares it with what is known.
+pub fn scan_path_with(path: &Path, basis: &ScanBasis<'_>) -> Result<ScannedSkill, Problem> {
+    let files = files_of(path)?;
+    let report = match basis.before {
+        Some(before) => {
+            let old = files_of(before)?;
+            scan_update(&views(&old), &views(&files), basis.known_bad)
+        }
+        None => scan_with(&views(&files), basis.known_bad),
+    };
+    Ok(finish(path.to_owned(), files, report, basis.settings))
+}
+
+fn files_of(path: &Path) -> Result<Vec<ReadFile>, Problem> {
     let mut files = Vec::new();
     let metadata = fs::metadata(path).map_err(|source| path_problem("read", path, &source))?;
     if metadata.is_dir() {
@@ -91,8 +121,7 @@ pub fn scan_path(path: &Path, settings: Option<&CheckSettings>) -> Result<Scanne
             read(path, MAX_FILE_BYTES + 1).map_err(|source| path_problem("read", path, &source))?;
         files.push(ReadFile { path: "SKILL.md".to_owned(), bytes, mode: FileMode::Plain });
     }
-    let report = scan(&views(&files));
-    Ok(finish(path.to_owned(), files, report, settings))
+    Ok(files)
 }
 
 fn views(files: &[ReadFile]) -> Vec<ScanFile<'_>> {

@@ -98,7 +98,9 @@ pub(crate) fn before(
             let call = call::with_input(call, shown, under, input).map_err(|why| {
                 RunError::HookDenied {
                     name: name.clone(),
-                    reason: format!("a hook wants another input, which can't be used: {why}"),
+                    reason: format!(
+                        "a hook requested a different input, which can't be used: {why}"
+                    ),
                     is_fault: false,
                 }
             })?;

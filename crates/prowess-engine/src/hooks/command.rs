@@ -2,14 +2,16 @@
 
 use std::time::Duration;
 
+use prowess_core::{ChangesState, Envelope, Remedy};
 use prowess_format::skill::HookHandler;
 use prowess_hooks::HandlerResult;
 use prowess_policy::scope::Program;
-use prowess_sandbox::{ExitReason, Input, Observer, OutputStream, Sandbox};
+use prowess_sandbox::{ExitReason, Input, Observer, OutputStream, Sandbox, SandboxError};
 
 use super::prepared::{self, HookStart};
 use super::session::Registered;
 use crate::error::RunError;
+use crate::fold::RunEnding;
 use crate::lower::Launch;
 use crate::network::RunNetwork;
 use crate::planted::Record;
@@ -17,7 +19,8 @@ use crate::prepare;
 use crate::programs::Images;
 use crate::redact::Redactor;
 use crate::run::{self, CancellationToken, RunSpecification};
-use crate::staging;
+use crate::staging::{Begun, StagedRun};
+use crate::world::{StagedWrites, WithoutStaging, World, Writes};
 
 /// The most bytes of an output stream that are read; an answer is far shorter.
 const MAX_OUTPUT: usize = 1 << 20;
@@ -40,89 +43,136 @@ pub(super) fn run(
     cancel: &CancellationToken,
 ) -> CommandEnd {
     let mut warnings = Vec::new();
-    let result = start(registered, handler, input, variables, time, cancel, &mut warnings)
-        .unwrap_or_else(|error| HandlerResult::Broken { why: error.to_string() });
+    let world = &registered.prepared.world;
+    let hook = HookCommand { registered, handler, input, variables, time, cancel };
+    let mut result = hook.start(world, &mut warnings);
+    if let Err(RunError::Sandbox(SandboxError::Staging { cause })) = &result
+        && let Writes::Staged(StagedWrites { without: WithoutStaging::Live, .. }) = world.writes
+    {
+        warnings.push(format!("changes of the hook can't be undone: {cause}"));
+        let direct = World { writes: Writes::Live, ..(**world).clone() };
+        result = hook.start(&direct, &mut warnings);
+    }
+    let result = result.unwrap_or_else(|error| HandlerResult::Broken { why: error.to_string() });
     CommandEnd { result, warnings }
 }
 
-fn start(
-    registered: &Registered,
-    handler: &HookHandler,
+/// A command of a hook that is about to run.
+struct HookCommand<'h> {
+    registered: &'h Registered,
+    handler: &'h HookHandler,
     input: String,
-    more: Vec<(String, String)>,
+    variables: Vec<(String, String)>,
     time: Duration,
-    cancel: &CancellationToken,
-    warnings: &mut Vec<String>,
-) -> Result<HandlerResult, RunError> {
-    let (hooks, allowed) = (&registered.prepared, &registered.allowed);
-    let (world, skill) = (&hooks.world, &hooks.call.skill);
-    let folders = prepared::folders(skill, world);
-    let HookStart { program, arguments } =
-        prepared::start_of(handler, skill.directory.as_deref(), &folders);
-    let program =
-        Program::of_command(&program).map_err(|error| RunError::Unsupported(error.to_string()))?;
-    let path = prepare::finder(skill, world).locate(&program)?;
-    let images = first(&hooks.images, &path).ok_or(RunError::Changed("a program of a hook"))?;
-    let mut variables: Vec<(String, String)> =
-        folders.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    variables.extend(more);
-    let launch = Launch {
-        skill: &skill.name,
-        skill_directory: skill.directory.as_deref(),
-        is_server: false,
-        mode: allowed.mode(),
-        images: &images,
-        arguments: arguments.iter().map(Into::into).collect(),
-        variables,
-        input: Input::Bytes(input.into_bytes()),
-    };
-    let RunSpecification { mut spec, door, warnings: told, planted_scan, .. } =
-        run::specification_of(hooks, allowed, launch, world)?;
-    // What the policy leaves out it has said when the tool was decided about.
-    drop(told);
-    staging::hold_writes(&mut spec, world);
-    spec.limits.time = time;
-    spec.limits.grace = GRACE;
-    let _record = if planted_scan.is_idle() {
-        None
-    } else {
-        Record::leave(&world.state, &hooks.name(), time + GRACE, &planted_scan).ok()
-    };
-    let mut reader = Reader { door, stdout: Vec::new(), stderr: Vec::new(), is_full: false };
-    let sandbox = Sandbox::spawn(spec)?;
-    cancel.watch(sandbox.canceller());
-    let ended = sandbox.wait(&mut reader);
-    warnings.extend(std::mem::replace(&mut reader.door, RunNetwork::Closed).close());
-    let found = planted_scan.scan();
-    warnings.extend(found.warnings);
-    let failures = found.failures;
-    let ended = ended?;
-    if let Some(failure) = failures.into_iter().next() {
-        return Ok(HandlerResult::Broken { why: failure });
-    }
-    let redactor = Redactor::of(allowed.spec(), world)?;
-    let text = |bytes: Vec<u8>| {
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        match redactor.value(text.into()) {
-            serde_json::Value::String(text) => text,
-            other => other.to_string(),
+    cancel: &'h CancellationToken,
+}
+
+impl HookCommand<'_> {
+    fn start(&self, world: &World, warnings: &mut Vec<String>) -> Result<HandlerResult, RunError> {
+        let Self { registered, handler, time, cancel, .. } = *self;
+        let (hooks, allowed) = (&registered.prepared, &registered.allowed);
+        let skill = &hooks.call.skill;
+        let folders = prepared::folders(skill, world);
+        let HookStart { program, arguments } =
+            prepared::start_of(handler, skill.directory.as_deref(), &folders);
+        let program = Program::of_command(&program)
+            .map_err(|error| RunError::Unsupported(error.to_string()))?;
+        let path = prepare::finder(skill, world).locate(&program)?;
+        let images = first(&hooks.images, &path).ok_or(RunError::Changed("a program of a hook"))?;
+        let mut variables: Vec<(String, String)> =
+            folders.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        variables.extend(self.variables.iter().cloned());
+        let launch = Launch {
+            skill: &skill.name,
+            skill_directory: skill.directory.as_deref(),
+            is_server: false,
+            mode: allowed.mode(),
+            images: &images,
+            arguments: arguments.iter().map(Into::into).collect(),
+            variables,
+            input: Input::Bytes(self.input.clone().into_bytes()),
+        };
+        let RunSpecification { mut spec, door, warnings: told, planted_scan, .. } =
+            run::specification_of(hooks, allowed, launch, world)?;
+        // What the policy leaves out it has said when the tool was decided about.
+        drop(told);
+        let Begun { run: mut staged, is_live, warnings: told } =
+            StagedRun::begin(&mut spec, hooks, world)?;
+        warnings.extend(told);
+        spec.limits.time = time;
+        spec.limits.grace = GRACE;
+        let _record = if planted_scan.is_idle() {
+            None
+        } else {
+            Record::leave(&world.state, &hooks.name(), time + GRACE, &planted_scan).ok()
+        };
+        let mut reader = Reader { door, stdout: Vec::new(), stderr: Vec::new(), is_full: false };
+        if let Some(staged) = &mut staged {
+            staged.mark_start()?;
         }
-    };
-    let broken = |why: String| HandlerResult::Broken { why };
-    if reader.is_full {
-        return Ok(broken("it printed more than 1 MiB".to_owned()));
-    }
-    Ok(match ended.exit {
-        ExitReason::Exited(code) => {
-            HandlerResult::Exited { code, stdout: text(reader.stdout), stderr: text(reader.stderr) }
+        let sandbox = Sandbox::spawn(spec)?;
+        cancel.watch(sandbox.canceller());
+        let ended = sandbox.wait(&mut reader);
+        warnings.extend(std::mem::replace(&mut reader.door, RunNetwork::Closed).close());
+        let mut failures = Vec::new();
+        let mut look = |warnings: &mut Vec<String>| {
+            let found = planted_scan.scan();
+            warnings.extend(found.warnings);
+            failures.extend(found.failures);
+        };
+        if is_live {
+            look(warnings);
         }
-        ExitReason::Signalled(signal) => broken(format!("it was ended by signal {signal}")),
-        ExitReason::TimedOut(_) => HandlerResult::TimedOut { after: seconds(time) },
-        ExitReason::Cancelled(_) => broken("it was cancelled".to_owned()),
-        ExitReason::OutOfMemory => broken("it used too much memory".to_owned()),
-        ExitReason::TooMuchOutput => broken("it printed too much".to_owned()),
-        ExitReason::TooMuchWritten(_) => broken("it wrote too much".to_owned()),
-    })
+        let ended = ended?;
+        // A hook that fails or blocks leaves nothing.
+        if let Some(staged) = staged.filter(|_| ended.exit == ExitReason::Exited(0)) {
+            let ending = RunEnding::of(ended.exit, time, &[]);
+            let mut envelope = Envelope::ended(ending.outcome, ending.exit_code);
+            let settled = staged.settle(&envelope, &planted_scan);
+            warnings.extend(settled.warnings);
+            let state = settled.changes.state;
+            if let Some(verdict) = settled.verdict {
+                verdict.judge(&mut envelope, warnings);
+                warnings.extend(envelope.error);
+            }
+            match state {
+                ChangesState::Applied => look(warnings),
+                ChangesState::Pending => {
+                    let run = Remedy::ReviewChanges(settled.changes.run);
+                    warnings.push(format!("changes of a hook wait for a decision: {run}"));
+                }
+                ChangesState::None | ChangesState::Undone => {}
+            }
+        }
+        if let Some(failure) = failures.into_iter().next() {
+            return Ok(HandlerResult::Broken { why: failure });
+        }
+        let redactor = Redactor::of(allowed.spec(), world)?;
+        let text = |bytes: Vec<u8>| {
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            match redactor.value(text.into()) {
+                serde_json::Value::String(text) => text,
+                other => other.to_string(),
+            }
+        };
+        let broken = |why: String| HandlerResult::Broken { why };
+        if reader.is_full {
+            return Ok(broken("it printed more than 1 MiB".to_owned()));
+        }
+        Ok(match ended.exit {
+            ExitReason::Exited(code) => HandlerResult::Exited {
+                code,
+                stdout: text(reader.stdout),
+                stderr: text(reader.stderr),
+            },
+            ExitReason::Signalled(signal) => broken(format!("it was ended by signal {signal}")),
+            ExitReason::TimedOut(_) => HandlerResult::TimedOut { after: seconds(time) },
+            ExitReason::Cancelled(_) => broken("it was cancelled".to_owned()),
+            ExitReason::OutOfMemory => broken("it used too much memory".to_owned()),
+            ExitReason::TooMuchOutput => broken("it printed too much".to_owned()),
+            ExitReason::TooMuchWritten(_) => broken("it wrote too much".to_owned()),
+        })
+    }
 }
 
 /// A time as people write it.

@@ -43,7 +43,8 @@ impl PromptHooks {
         if has_prompt_hooks(&skill.skill) && !is_there {
             return Err(RunError::HookDenied {
                 name: skill.name.clone(),
-                reason: "its hooks around the prompt have not been approved, which can't be asked for here".to_owned(),
+                reason: "its prompt hooks are not approved, and approval can't be requested here"
+                    .to_owned(),
                 is_fault: false,
             });
         }

@@ -10,8 +10,8 @@ use prowess_format::skill::HookHandler;
 use prowess_format::text::visible_line;
 use prowess_format::tool_pattern::ToolPattern;
 use prowess_hooks::{
-    Answer, Blocked, EventVerdict, HandlerResult, HookFacts, HookSet, PreToolVerdict, StopBlocks,
-    ToolView, answer, background_answer, event_verdict, hook_input, pre_tool_verdict,
+    Blocked, EventVerdict, HandlerResult, HookAnswer, HookFacts, HookSet, PreToolVerdict,
+    StopBlocks, ToolView, answer, background_answer, event_verdict, hook_input, pre_tool_verdict,
 };
 use prowess_policy::Allowed;
 use prowess_policy::tool_rules::{self, RuleEffect, ToolFolders};
@@ -85,7 +85,7 @@ pub struct StopVerdict {
 /// What a handler answered, and the call as it was told about it.
 pub(super) struct HandlerAnswer {
     pub(super) hook: String,
-    pub(super) answer: Answer,
+    pub(super) answer: HookAnswer,
     pub(super) view: usize,
 }
 
@@ -353,7 +353,7 @@ impl HookSession {
                 HandlerResult::Exited { code: 2, stdout, stderr } if task.handler.async_rewake => {
                     let said = if stderr.trim().is_empty() { stdout } else { stderr };
                     let context = Some(prowess_hooks::capped(said.trim()));
-                    Answer { context, ..Answer::default() }
+                    HookAnswer { context, ..HookAnswer::default() }
                 }
                 result => background_answer(task.event, result),
             };
@@ -455,7 +455,7 @@ fn matches_rule(rule: &str, view: &ToolView, registered: &Registered) -> Option<
     Some(tool_rules::matches(&pattern, RuleEffect::Restrict, &call))
 }
 
-fn named(answers: Vec<HandlerAnswer>) -> Vec<(String, Answer)> {
+fn named(answers: Vec<HandlerAnswer>) -> Vec<(String, HookAnswer)> {
     answers.into_iter().map(|one| (one.hook, one.answer)).collect()
 }
 

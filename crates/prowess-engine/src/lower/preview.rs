@@ -20,7 +20,8 @@ use super::secrets::CacheUse;
 use super::uses::Uses;
 use super::{protect, secrets, worktree};
 use crate::programs::Images;
-use crate::world::World;
+use crate::staging;
+use crate::world::{World, Writes};
 
 /// Said wherever the limit is said (attack sandbox-E07).
 const BEST_EFFORT: &str = "the memory limit is best effort on this machine: no cgroup is available to you, so memory use is polled, not capped";
@@ -101,6 +102,7 @@ impl GrantPreview {
         let best_effort = (is_limited && !prowess_sandbox::has_memory_accounting())
             .then(|| BEST_EFFORT.to_owned());
         let notes = files::absent(allowed, world).into_iter().chain(best_effort);
+        let notes = notes.chain(not_undone(&opened, world));
         Self {
             realities,
             beside: beside(&repository.grants),
@@ -125,6 +127,26 @@ impl GrantPreview {
         lines.splice(at..at, more);
         lines.extend(self.notes.iter().cloned());
         lines
+    }
+}
+
+/// What a run writes at once, so that it can't be undone.
+fn not_undone(opened: &[FileGrant], world: &World) -> Vec<String> {
+    if !opened.iter().any(|grant| grant.access == FileAccess::Write) {
+        return Vec::new();
+    }
+    match world.writes {
+        Writes::Live => vec![
+            "changes are made at once: they are not examined first, and can't be undone".to_owned(),
+        ],
+        Writes::Staged(_) => {
+            let obstacles = staging::obstacles(opened, world);
+            let line = |(path, reason): (PathBuf, String)| {
+                let path = shown(&path);
+                format!("changes to {path} are made at once and can't be undone: {reason}")
+            };
+            obstacles.into_iter().take(MAX_NAMED).map(line).collect()
+        }
     }
 }
 

@@ -90,14 +90,55 @@ pub(super) fn problems(
     found
 }
 
+/// The same for what a run would put into a repository: `staged` is a folder with the changed entries, `repository` the one
+/// that they would be applied to. The paths are relative to it.
+pub(super) fn traps(staged: &Path, repository: &Path) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    for name in indexes(staged) {
+        if let Some(reason) = forged_index(&staged.join(&name), repository) {
+            found.push((PathBuf::from(name), reason));
+        }
+    }
+    let mut look = |name: &str, reason: &dyn Fn(&Path) -> Option<String>| {
+        let place = staged.join(name);
+        // A deletion is one of the overlay's marks.
+        let is_there = fs::symlink_metadata(&place)
+            .is_ok_and(|data| data.is_file() || data.is_dir() || data.is_symlink());
+        if let Some(reason) = is_there.then(|| reason(&place)).flatten() {
+            found.push((PathBuf::from(name), reason));
+        }
+    };
+    for name in OPERATIONS {
+        look(name, &|place| dangerous_operation(place));
+    }
+    look("MERGE_RR", &|place| forged_conflicts(place, repository));
+    look("BISECT_NAMES", &|place| {
+        let is_fine = list(place).is_some_and(|text| is_quoted(&text));
+        (!is_fine).then(|| "it contains more than quoted paths".to_owned())
+    });
+    found
+}
+
 /// Folders of pending git operations.
 pub(crate) const OPERATIONS: &[&str] = &["rebase-merge", "rebase-apply", "sequencer"];
 
 /// The index, and shared indexes that it may be split from.
 fn indexes(folder: &Path) -> Vec<String> {
     let names = fs::read_dir(folder).into_iter().flatten().flatten();
+    // In an upper layer deletions are devices.
+    let names = names.filter(|entry| entry.file_type().is_ok_and(|kind| !is_device(kind)));
     let names = names.filter_map(|entry| entry.file_name().into_string().ok());
     names.filter(|name| name == "index" || name.starts_with("sharedindex.")).collect()
+}
+
+#[cfg(unix)]
+fn is_device(kind: fs::FileType) -> bool {
+    std::os::unix::fs::FileTypeExt::is_char_device(&kind)
+}
+
+#[cfg(not(unix))]
+fn is_device(_: fs::FileType) -> bool {
+    false
 }
 
 fn forged_index(file: &Path, folder: &Path) -> Option<String> {

@@ -1,14 +1,19 @@
 //! Staged runs on Linux: an overlay for every writable folder.
 
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::SystemTime;
 
 use prowess_changes::{
     ApplyError, Change, ChangeSet, Conflict, Durability, EntryKind, Limits, RunFolder,
 };
-use prowess_core::{ChangeDecision, ChangedFile, ChangesState, REFUSED, RunChanges, RunOutcome};
+use prowess_core::{
+    ChangeDecision, ChangedFile, ChangesState, Envelope, REFUSED, RunChanges, RunOutcome,
+};
 use prowess_format::text::visible;
 use prowess_policy::changes::{
     ChangeContext, ChangeVerdict, ProposedChange, ProposedEntry, examine,
@@ -16,13 +21,14 @@ use prowess_policy::changes::{
 use prowess_sandbox::{FileAccess, FileGrant, Spec, StagedFolder};
 use serde_json::{Value, json};
 
-use super::{SettledRun, StagingError};
-use crate::changes;
-use crate::fold::RunEnding;
+use super::{Begun, SettledRun, StagingError, Verdict};
+use crate::changes::{self, accepted::AcceptedChanges};
 use crate::git_files;
-use crate::planted::PlantedScan;
+use crate::planted::{self, PlantedScan};
 use crate::prepare::PreparedCall;
-use crate::world::{ApplyWhen, FailedRunChanges, StagedWrites, World, Writes};
+use crate::world::{
+    ApplyWhen, FailedRunChanges, StagedWrites, StateFolders, WithoutStaging, World, Writes,
+};
 
 /// Maximum number of changes that are named in messages of one run.
 const MAX_NAMED: usize = 20;
@@ -35,6 +41,9 @@ pub(crate) struct StagedRun {
     rules: StagedWrites,
     limits: Limits,
     title: String,
+    skill: String,
+    digest: String,
+    state: StateFolders,
     home: PathBuf,
     search_path: Vec<PathBuf>,
     may_start_git: bool,
@@ -43,37 +52,57 @@ pub(crate) struct StagedRun {
 }
 
 impl StagedRun {
-    /// Makes a place for what the run writes; `None` if it writes nothing, or directly.
+    /// Makes a place for what the run writes, as far as it can be held back.
     pub(crate) fn begin(
         spec: &mut Spec,
         prepared: &PreparedCall,
         world: &World,
-    ) -> Result<Option<Self>, StagingError> {
-        let Writes::Staged(rules) = world.writes else { return Ok(None) };
-        let grants: Vec<FileGrant> = outermost_writable(&spec.files).into_iter().cloned().collect();
+    ) -> Result<Begun, StagingError> {
+        let Writes::Staged(rules) = world.writes else { return Ok(Begun::live(spec)) };
+        let grants = separate_grants(&spec.files);
         if grants.is_empty() {
-            return Ok(None);
+            return Ok(Begun::live(spec));
         }
-        let place = |error: &dyn std::fmt::Display| StagingError::Place(error.to_string());
         let home = world.state.changes();
+        let mut folder = match random_id()
+            .map_err(|error| error.to_string())
+            .and_then(|id| RunFolder::create(&home, &id).map_err(|error| error.to_string()))
+        {
+            Ok(folder) => folder.begun_at(prepared.begun),
+            Err(reason) if rules.without == WithoutStaging::Live => {
+                let warnings = vec![format!("changes can't be undone: {reason}")];
+                return Ok(Begun { warnings, ..Begun::live(spec) });
+            }
+            Err(reason) => return Err(StagingError::Place(reason)),
+        };
+        let mut warnings = Vec::new();
+        for grant in &grants {
+            match (stage(&mut folder, grant, spec), rules.without) {
+                (Ok(()), _) => {}
+                (Err(StagingError::Grant { path, reason }), WithoutStaging::Live) => {
+                    let path = shown(&path);
+                    warnings.push(format!("changes to `{path}` can't be undone: {reason}"));
+                }
+                (Err(error), _) => {
+                    let _ = folder.remove();
+                    return Err(error);
+                }
+            }
+        }
+        let is_live = !warnings.is_empty();
+        if folder.layers().is_empty() {
+            let _ = folder.remove();
+            return Ok(Begun { run: None, is_live, warnings });
+        }
         let unfinished = prowess_changes::recover(&home)
             .into_iter()
             .map(|(id, error)| {
                 format!("the changes of the run `{id}` are only partly applied, and can't be finished: {error}")
             })
             .collect();
-        // What can't be removed now is tried again.
-        let _ = changes::expire(&world.state, SystemTime::now());
-        let id = random_id().map_err(|error| place(&error))?;
-        let mut folder = RunFolder::create(&home, &id).map_err(|error| place(&error))?;
-        for grant in &grants {
-            if let Err(error) = stage(&mut folder, grant, spec) {
-                let _ = folder.remove();
-                return Err(error);
-            }
-        }
+        changes::expire_now_and_then(&world.state, SystemTime::now());
         let is_git = |image: &PathBuf| image.file_name().is_some_and(|name| name == "git");
-        Ok(Some(Self {
+        let run = Self {
             folder: Some(folder),
             rules,
             limits: Limits {
@@ -82,11 +111,15 @@ impl StagedRun {
                 ..Limits::default()
             },
             title: prepared.name(),
+            skill: prepared.request.skill().to_owned(),
+            digest: prepared.request.digest().as_str().to_owned(),
+            state: world.state.clone(),
             home: world.home.clone(),
             search_path: world.program_folders.clone(),
             may_start_git: prepared.images.programs.iter().any(is_git),
             unfinished,
-        }))
+        };
+        Ok(Begun { run: Some(run), is_live, warnings })
     }
 
     /// What others change from now on is a conflict.
@@ -100,25 +133,25 @@ impl StagedRun {
     }
 
     /// Examines the changes, and applies or keeps them. All processes of the run have ended.
-    pub(crate) fn settle(
-        mut self,
-        ending: &mut RunEnding,
-        planted_scan: &PlantedScan,
-    ) -> SettledRun {
+    pub(crate) fn settle(mut self, ended: &Envelope, planted_scan: &PlantedScan) -> SettledRun {
         let mut settled = SettledRun {
             changes: RunChanges {
                 run: String::new(),
                 changes: Vec::new(),
                 state: ChangesState::None,
+                exit_code: ended.exit_code,
             },
             warnings: std::mem::take(&mut self.unfinished),
+            verdict: None,
         };
         let Some(folder) = self.folder.take() else { return settled };
         folder.id().clone_into(&mut settled.changes.run);
         let set = match folder.read(self.limits) {
             Ok(set) => set,
             Err(error) => {
-                ending.fail(Some(format!("the changes of this run were not applied: {error}")));
+                settled.verdict = Some(Verdict::failed(format!(
+                    "the changes of this run were not applied: {error}"
+                )));
                 self.keep(&folder, &mut settled);
                 return settled;
             }
@@ -133,7 +166,7 @@ impl StagedRun {
             let _ = folder.remove();
             return settled;
         }
-        let is_held = match (self.rules.apply, self.rules.failed, ending.outcome) {
+        let is_held = match (self.rules.apply, self.rules.failed, ended.outcome) {
             (ApplyWhen::Accepted, _, _) => true,
             (ApplyWhen::Ordinary, _, RunOutcome::Success)
             | (ApplyWhen::Ordinary, FailedRunChanges::Apply, _) => false,
@@ -142,19 +175,16 @@ impl StagedRun {
         let open = settled.changes.changes.iter().find(|it| it.decision != ChangeDecision::Apply);
         if let Some(open) = open.filter(|_| !is_held) {
             let message = undecided(open, settled.changes.changes.len());
-            let is_conflict = open.decision == ChangeDecision::Conflict;
-            if ending.outcome == RunOutcome::Success {
-                *ending = RunEnding {
-                    outcome: if is_conflict { RunOutcome::Failed } else { RunOutcome::Refused },
-                    exit_code: if is_conflict { 1 } else { REFUSED },
-                    error: Some(message),
-                };
-            } else {
-                settled.warnings.push(message);
-            }
+            settled.verdict = Some(match open.decision {
+                ChangeDecision::Conflict => Verdict::failed(message),
+                ChangeDecision::Apply | ChangeDecision::Ask | ChangeDecision::Refuse => {
+                    Verdict { outcome: RunOutcome::Refused, exit_code: REFUSED, message }
+                }
+            });
+        } else if is_held && self.rules.apply == ApplyWhen::Ordinary {
+            settled.warnings.push(not_applied(settled.changes.changes.len()));
         }
-        if is_held || settled.changes.changes.iter().any(|it| it.decision != ChangeDecision::Apply)
-        {
+        if is_held || settled.verdict.is_some() {
             self.keep(&folder, &mut settled);
             return settled;
         }
@@ -172,7 +202,9 @@ impl StagedRun {
                 for conflict in conflicts {
                     mark_conflict(&mut settled.changes, &folder, conflict);
                 }
-                ending.fail(Some(format!("the changes of this run were not applied: {error}")));
+                settled.verdict = Some(Verdict::failed(format!(
+                    "the changes of this run were not applied: {error}"
+                )));
                 self.keep(&folder, &mut settled);
             }
         }
@@ -189,7 +221,13 @@ impl StagedRun {
     }
 
     fn note(&self, folder: &RunFolder, changes: &RunChanges) {
-        let note = KeptNote { title: self.title.clone(), changes: changes.changes.clone() };
+        let note = KeptNote {
+            title: self.title.clone(),
+            skill: self.skill.clone(),
+            digest: self.digest.clone(),
+            exit_code: changes.exit_code,
+            changes: changes.changes.clone(),
+        };
         // Without it the changes can still be read; only the reasons are lost, and then everything is asked about.
         let _ = folder.set_note(note.to_json().to_string().as_bytes());
     }
@@ -217,7 +255,8 @@ impl StagedRun {
             may_start_git: self.may_start_git,
             is_dot_git: git_files::is_dot_git,
         };
-        set.changes
+        let mut changed: Vec<ChangedFile> = set
+            .changes
             .iter()
             .map(|change| {
                 let top = folder.layers().get(change.layer).map_or(Path::new("/"), |it| &it.target);
@@ -227,7 +266,17 @@ impl StagedRun {
                     .find(|it| it.layer == change.layer && change.path.starts_with(&it.path));
                 changed_file(top, change, conflict, &context)
             })
-            .collect()
+            .collect();
+        examine_repositories(folder, set, &context, &mut changed);
+        if changed.iter().any(|file| file.decision == ChangeDecision::Ask) {
+            let accepted = AcceptedChanges::load(&self.state);
+            for file in changed.iter_mut().filter(|file| file.decision == ChangeDecision::Ask) {
+                if accepted.covers(&self.skill, &self.digest, &file.path) {
+                    file.decision = ChangeDecision::Apply;
+                }
+            }
+        }
+        changed
     }
 }
 
@@ -239,19 +288,27 @@ impl Drop for StagedRun {
     }
 }
 
-/// The writable folders that are in no other writable one.
-fn outermost_writable(grants: &[FileGrant]) -> Vec<&FileGrant> {
-    let nearest = |path: &Path| {
-        path.ancestors().skip(1).find_map(|above| {
-            let here = grants.iter().filter(|grant| grant.pattern.is_none() && grant.path == above);
-            here.map(|grant| grant.access).max()
-        })
-    };
-    let mut found: Vec<&FileGrant> = grants
+/// The access of the nearest grant for a whole file or folder: at a path, or above it.
+fn covering(grants: &[FileGrant], path: &Path) -> Option<FileAccess> {
+    path.ancestors().find_map(|above| {
+        let here = grants.iter().filter(|grant| grant.pattern.is_none() && grant.path == above);
+        here.map(|grant| grant.access).max()
+    })
+}
+
+/// The grants for writing that are in no other one.
+fn separate_grants(grants: &[FileGrant]) -> Vec<FileGrant> {
+    let mut found: Vec<FileGrant> = grants
         .iter()
         .filter(|grant| {
-            grant.access == FileAccess::Write && nearest(&grant.path) != Some(FileAccess::Write)
+            let around = match &grant.pattern {
+                Some(_) => Some(grant.path.as_path()),
+                None => grant.path.parent(),
+            };
+            let cover = around.and_then(|around| covering(grants, around));
+            grant.access == FileAccess::Write && cover != Some(FileAccess::Write)
         })
+        .cloned()
         .collect();
     found.sort_by(|one, other| one.path.cmp(&other.path));
     found.dedup_by(|one, other| one.path == other.path && one.pattern == other.pattern);
@@ -261,21 +318,29 @@ fn outermost_writable(grants: &[FileGrant]) -> Vec<&FileGrant> {
 /// Makes a layer for a grant.
 fn stage(folder: &mut RunFolder, grant: &FileGrant, spec: &mut Spec) -> Result<(), StagingError> {
     let refuse = |reason: String| StagingError::Grant { path: grant.path.clone(), reason };
-    if grant.pattern.is_some() {
-        return Err(refuse("only writes to whole folders can be held back".to_owned()));
-    }
     let is_created = match std::fs::symlink_metadata(&grant.path) {
         Ok(data) if data.is_dir() => false,
-        Ok(_) => return Err(refuse("only writes to whole folders can be held back".to_owned())),
+        Ok(data) if data.is_file() => return stage_file(folder, grant, data.len(), spec),
+        Ok(_) => return Err(refuse("it is neither a file nor a folder".to_owned())),
         // Granted, and nothing there to be changed.
         Err(_) if !grant.create => return Ok(()),
         Err(_) => {
-            let made = DirBuilder::new().mode(0o700).create(&grant.path);
-            made.map_err(|error| refuse(error.to_string()))?;
+            // What stands in the way is said by the sandbox.
+            if DirBuilder::new().mode(0o700).create(&grant.path).is_err() {
+                return Ok(());
+            }
             true
         }
     };
-    let layer = match folder.add_layer(&grant.path, is_created) {
+    // Several patterns of one folder share its layer.
+    if spec.staged.iter().any(|staged| staged.path == grant.path) {
+        return Ok(());
+    }
+    let layer = match &grant.pattern {
+        None => folder.add_layer(&grant.path, is_created),
+        Some(_) => folder.add_copies_layer(&grant.path, is_created),
+    };
+    let layer = match layer {
         Ok(layer) => layer,
         Err(error) => {
             if is_created {
@@ -290,6 +355,120 @@ fn stage(folder: &mut RunFolder, grant: &FileGrant, spec: &mut Spec) -> Result<(
         work: layer.work(),
     });
     Ok(())
+}
+
+/// Makes a layer for a single file: the tool gets a copy of it, as with a pattern that only this file matches.
+fn stage_file(
+    folder: &mut RunFolder,
+    grant: &FileGrant,
+    bytes: u64,
+    spec: &mut Spec,
+) -> Result<(), StagingError> {
+    /// Maximum size of a file that is copied before a run.
+    const MAX_COPIED_BYTES: u64 = 256 << 20;
+    /// Maximum number of other files in its folder, which are shown one by one beside a copy.
+    const MAX_NEIGHBOURS: usize = 2048;
+    let refuse = |reason: &str| {
+        let reason = reason.to_owned();
+        StagingError::Grant { path: grant.path.clone(), reason }
+    };
+    let (Some(above), Some(name)) = (grant.path.parent(), grant.path.file_name()) else {
+        return Err(refuse("it has no folder"));
+    };
+    let is_literal = |name: &&str| !name.contains(['*', '?', '{', '}', '[', ']', '\\', ',', '!']);
+    let Some(name) = name.to_str().filter(is_literal) else {
+        return Err(refuse("its name contains characters that have a meaning in patterns"));
+    };
+    if bytes > MAX_COPIED_BYTES {
+        return Err(refuse("it is too large to be copied before each run"));
+    }
+    let is_crowded = std::fs::read_dir(above)
+        .is_ok_and(|entries| entries.take(MAX_NEIGHBOURS + 1).count() > MAX_NEIGHBOURS);
+    if is_crowded {
+        return Err(refuse("its folder has too many other files"));
+    }
+    if !spec.staged.iter().any(|staged| staged.path == above) {
+        let layer =
+            folder.add_copies_layer(above, false).map_err(|error| refuse(&error.to_string()))?;
+        let (upper, work) = (layer.upper(), layer.work());
+        spec.staged.push(StagedFolder { path: above.to_owned(), upper, work });
+    }
+    // A grant for reading the same file would protect it.
+    spec.files.retain(|other| other.path != grant.path || other.pattern.is_some());
+    spec.files.push(FileGrant {
+        path: above.to_owned(),
+        access: FileAccess::Write,
+        pattern: Some(name.to_owned()),
+        create: false,
+    });
+    Ok(())
+}
+
+/// Why changes through grants could not be undone, as far as it can be known before a run.
+pub(crate) fn obstacles(grants: &[FileGrant], world: &World) -> Vec<(PathBuf, String)> {
+    // The machine does not change while this process lives.
+    static OVERLAYS: OnceLock<Result<(), String>> = OnceLock::new();
+    let home = world.state.changes();
+    let whole = separate_grants(grants)
+        .into_iter()
+        .filter(|grant| grant.pattern.is_none() && grant.path.is_dir());
+    let whole: Vec<PathBuf> = whole.map(|grant| grant.path).collect();
+    if whole.is_empty() {
+        return Vec::new();
+    }
+    if let Err(reason) = OVERLAYS.get_or_init(prowess_sandbox::try_overlay) {
+        return whole.into_iter().map(|path| (path, reason.clone())).collect();
+    }
+    let obstacle = |path: PathBuf| {
+        let error = prowess_changes::check_folder(&home, &path).err()?;
+        Some((path, error.to_string()))
+    };
+    whole.into_iter().filter_map(obstacle).collect()
+}
+
+/// Examines what a run would leave in repositories, as git would read it after applying: an index with forged paths or an
+/// operation that starts programs when it goes on is refused, and harmless settings of a new repository are applied.
+fn examine_repositories(
+    folder: &RunFolder,
+    set: &ChangeSet,
+    context: &ChangeContext<'_>,
+    changed: &mut [ChangedFile],
+) {
+    let is_dot_git = |name: &OsStr| git_files::is_dot_git(name.as_encoded_bytes());
+    let mut seen: BTreeSet<(usize, PathBuf)> = BTreeSet::new();
+    for change in &set.changes {
+        let Some(layer) = folder.layers().get(change.layer) else { continue };
+        // Of a linked worktree, a folder in the repository is granted itself.
+        let length = if layer.target.iter().any(is_dot_git) {
+            0
+        } else {
+            match change.path.iter().position(is_dot_git) {
+                Some(at) => at + 1,
+                None => continue,
+            }
+        };
+        let repository: PathBuf = change.path.iter().take(length).collect();
+        if !seen.insert((change.layer, repository.clone())) {
+            continue;
+        }
+        let (staged, current) = (layer.upper().join(&repository), layer.target.join(&repository));
+        for (place, reason) in planted::staged_traps(&staged, &current) {
+            let place = current.join(place);
+            for file in changed.iter_mut().filter(|file| file.path.starts_with(&place)) {
+                (file.decision, file.reason) = (ChangeDecision::Refuse, Some(reason.clone()));
+            }
+        }
+        let settings = current.join("config");
+        let asked = changed
+            .iter_mut()
+            .find(|file| file.path == settings && file.decision == ChangeDecision::Ask);
+        if let Some(file) = asked.filter(|file| context.may_start_git && file.kind == "added") {
+            match planted::staged_setting(&staged.join("config"), context.writable) {
+                None => (file.decision, file.reason) = (ChangeDecision::Apply, None),
+                reason => file.reason = reason,
+            }
+        }
+    }
 }
 
 /// An id that nobody guesses.
@@ -361,6 +540,14 @@ fn mark_conflict(changes: &mut RunChanges, folder: &RunFolder, conflict: &Confli
     }
 }
 
+/// Said of the changes of a run that failed.
+fn not_applied(all: usize) -> String {
+    match all {
+        1 => "its change was not applied".to_owned(),
+        all => format!("its {all} changes were not applied"),
+    }
+}
+
 /// Why nothing was applied, in a sentence.
 fn undecided(file: &ChangedFile, all: usize) -> String {
     let reason = file.reason.as_deref().unwrap_or_default();
@@ -400,6 +587,11 @@ fn mentioned(changes: &RunChanges) -> Option<String> {
 pub(crate) struct KeptNote {
     /// The skill and the tool.
     pub(crate) title: String,
+    /// The skill, and the digest of its files.
+    pub(crate) skill: String,
+    pub(crate) digest: String,
+    /// The exit code of the tool.
+    pub(crate) exit_code: i32,
     /// The changes with their decisions.
     pub(crate) changes: Vec<ChangedFile>,
 }
@@ -424,7 +616,14 @@ impl KeptNote {
             })
         };
         let changes: Vec<Value> = self.changes.iter().map(change).collect();
-        json!({ "version": NOTE_VERSION, "title": self.title, "changes": changes })
+        json!({
+            "version": NOTE_VERSION,
+            "title": self.title,
+            "skill": self.skill,
+            "digest": self.digest,
+            "exit_code": self.exit_code,
+            "changes": changes,
+        })
     }
 
     /// `None` if it is damaged or of another version.
@@ -455,6 +654,14 @@ impl KeptNote {
         };
         let changes =
             value.get("changes")?.as_array()?.iter().map(change).collect::<Option<_>>()?;
-        Some(Self { title: value.get("title")?.as_str()?.to_owned(), changes })
+        let text = |name: &str| value.get(name)?.as_str().map(str::to_owned);
+        let exit_code = value.get("exit_code")?.as_i64()?;
+        Some(Self {
+            title: text("title")?,
+            skill: text("skill")?,
+            digest: text("digest")?,
+            exit_code: i32::try_from(exit_code).ok()?,
+            changes,
+        })
     }
 }

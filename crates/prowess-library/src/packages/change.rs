@@ -288,6 +288,7 @@ impl PackageManager {
             now: self.now(),
             permissions: request.permissions,
             min_age: request.min_age,
+            known_bad: &self.known_bad(&trust),
         };
         let Planned { plan, failures, unlisted, notes } =
             planned(&installer, &request.goal, participle)?;

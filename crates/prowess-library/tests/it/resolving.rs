@@ -80,6 +80,7 @@ impl Machine {
             now: Timestamp::from_unix(1_790_000_000),
             permissions: InstallPermissions { experimental: true, ..InstallPermissions::default() },
             min_age: None,
+            known_bad: &prowess_scan::KnownBad::default(),
         };
         let requirement = SkillRequirement {
             reference: Reference::Path(folder),

@@ -218,7 +218,7 @@ fn a_call_can_be_cancelled() {
 #[test]
 fn what_a_function_writes_can_be_staged() {
     use prowess_core::ChangesState;
-    use prowess_engine::{ApplyWhen, FailedRunChanges, PythonWorkers, StagedWrites, Writes};
+    use prowess_engine::{PythonWorkers, Writes};
 
     let python = format!(
         "{IMPORT}
@@ -240,8 +240,7 @@ def go(text: str = \"\"):
     let mut scene = Scene::module("permissions: [\"filesystem:write:./**\"]\n", &["go"], &python);
     // Workers that stay would keep the layer of an earlier call.
     scene.workers = PythonWorkers::new(2);
-    let staged = StagedWrites { apply: ApplyWhen::Ordinary, failed: FailedRunChanges::Hold };
-    scene.writes = Writes::Staged(staged);
+    scene.writes = Writes::USUAL;
     let there = |name: &str| scene.root.join("repo").join(name).exists();
     // Importing for a list of tools is no call.
     let mut registry = prowess_engine::ToolRegistry::default();
