@@ -203,7 +203,7 @@ impl StreamableHttpClient for HttpTransport {
         }
         let protocol = |why: String| McpError::new(McpErrorKind::Protocol, why);
         if !kind.starts_with(JSON) {
-            let why = "answered with a page that is not of the protocol: check its URL";
+            let why = "responded with something other than MCP; check its URL";
             return Err(self.fail(protocol(why.to_owned())));
         }
         let body = self.body(response, MAX_MESSAGE_BYTES).await?;

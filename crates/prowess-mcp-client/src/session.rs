@@ -85,7 +85,7 @@ impl Waiting {
 }
 
 fn stopped() -> McpError {
-    McpError::new(McpErrorKind::Stopped, "was not waited for any longer")
+    McpError::new(McpErrorKind::Stopped, "was interrupted")
 }
 
 /// Connects, and learns what the server is.
@@ -93,7 +93,7 @@ pub(crate) fn open(connection: McpConnection, bounds: McpBounds) -> Result<Sessi
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| broken(format!("can't be talked to: {error}")))?;
+        .map_err(|error| broken(format!("could not be initialized: {error}")))?;
     let failure = Failure::default();
     let mut waiting = Waiting {
         deadline: bounds.deadline.into(),
@@ -119,7 +119,7 @@ async fn over_pipes(
     input: OwnedFd,
     waiting: &mut Waiting,
 ) -> Result<RunningService<RoleClient, Quiet>, McpError> {
-    let failed = |error: std::io::Error| broken(format!("can't be talked to: {error}"));
+    let failed = |error: std::io::Error| broken(format!("could not be initialized: {error}"));
     let reader = pipe::Receiver::from_owned_fd(output).map_err(failed)?;
     let writer = pipe::Sender::from_owned_fd(input).map_err(failed)?;
     let reader = BoundedLines::new(reader, waiting.failure.clone());
@@ -172,7 +172,7 @@ impl McpSession for Session {
         let Some(service) = &self.service else { return Err(stopped()) };
         let request = json!({ "method": method, "params": params });
         let request: ClientRequest = serde_json::from_value(request)
-            .map_err(|error| broken(format!("can't be asked for `{method}`: {error}")))?;
+            .map_err(|error| broken(format!("could not be sent `{method}`: {error}")))?;
         let peer: Peer<RoleClient> = service.peer().clone();
         let waiting = &mut self.waiting;
         let answer = self.runtime.block_on(waiting.for_answer(peer.send_request(request)))?;
@@ -196,7 +196,7 @@ fn broken(message: String) -> McpError {
 }
 
 fn gone() -> McpError {
-    McpError::new(McpErrorKind::Unreachable, "has closed the connection")
+    McpError::new(McpErrorKind::Unreachable, "closed the connection")
 }
 
 fn answered(error: &ErrorData) -> McpError {
@@ -212,7 +212,7 @@ fn of(error: ServiceError) -> McpError {
         ServiceError::Timeout { .. } => {
             McpError::new(McpErrorKind::TimedOut, "has not answered in time")
         }
-        _ => broken("answered with what was not asked for".to_owned()),
+        _ => broken("sent an unexpected response".to_owned()),
     }
 }
 
@@ -225,10 +225,10 @@ fn not_begun(error: &ClientInitializeError) -> McpError {
         ClientInitializeError::NoCompatibleProtocolVersion { server_supported, .. } => {
             let versions: Vec<String> =
                 server_supported.iter().take(5).map(|version| cut(&version.to_string())).collect();
-            broken(format!("speaks no known version of the protocol: {}", versions.join(", ")))
+            broken(format!("supports no known protocol version: {}", versions.join(", ")))
         }
         ClientInitializeError::Cancelled => stopped(),
-        _ => broken("did not begin as the protocol says".to_owned()),
+        _ => broken("did not complete the handshake".to_owned()),
     }
 }
 

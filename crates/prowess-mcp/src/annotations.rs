@@ -1,4 +1,4 @@
-//! What clients are told about the effects of a tool: hints, taken from what the skill requests.
+//! Hints for clients about the effects of a tool, derived from the permissions that the skill requests.
 
 use prowess_format::permission::{Domain, Level};
 use prowess_format::skill::{Skill, Tool, ToolKind};

@@ -53,7 +53,7 @@ pub(crate) fn unfinished(form: ElicitRequestParams, state: String) -> InputRequi
     InputRequiredResult::new(Some(questions), Some(state))
 }
 
-/// What the person has answered. Only a clear yes is a yes.
+/// The person's answer. Only an explicit yes approves.
 pub(crate) fn reply(result: &ElicitResult, can_be_remembered: bool) -> ApprovalReply {
     if result.action != ElicitationAction::Accept {
         return ApprovalReply::No;
@@ -67,7 +67,7 @@ pub(crate) fn reply(result: &ElicitResult, can_be_remembered: bool) -> ApprovalR
     }
 }
 
-/// What a client sends back with an answer: which run waits, and for which call.
+/// The state that a client sends back with an answer: the waiting run and a digest of its call.
 pub(crate) fn state(id: RunId, tool: &str, values: &Map<String, Value>) -> String {
     format!("{id}:{}", call_digest(tool, values))
 }

@@ -20,13 +20,15 @@ use rmcp::service::{Peer, PeerRequestOptions, RequestContext};
 use rmcp::{ErrorData, RoleServer};
 use serde_json::{Map, Value};
 
+#[cfg(target_os = "linux")]
+use crate::changes;
 use crate::server::SkillServer;
 use crate::tools::{Action, ServedTool};
 use crate::wording::AskOnTerminal;
 use crate::{approval, prompt_call, quiz};
 
 /// How long a person may think about a question that a connection waits for.
-const PATIENCE: std::time::Duration = std::time::Duration::from_mins(10);
+pub(crate) const PATIENCE: std::time::Duration = std::time::Duration::from_mins(10);
 /// The most bytes of one progress message.
 const MAX_MESSAGE: usize = 2048;
 
@@ -41,8 +43,8 @@ pub(crate) struct ToolCall<'c> {
     pub(crate) context: &'c RequestContext<RoleServer>,
 }
 
-/// What a call has come to before it runs.
-enum Decided {
+/// The state of a call before it runs.
+pub(crate) enum Decided {
     Run(Box<ReadyRun>),
     Unfinished(Box<rmcp::model::InputRequiredResult>),
     Refused(String),
@@ -58,7 +60,7 @@ impl ToolCall<'_> {
             return Ok(failure(closed).into());
         }
         let (tool, handle) = match &self.tool.action {
-            Action::Prompt => return Ok(prompt_call::run(&self).await.into()),
+            Action::Prompt => return prompt_call::run(&self, request).await,
             Action::Run(action) => (&action.tool, &action.handle),
         };
         let engine = match tool.kind {
@@ -88,7 +90,12 @@ impl ToolCall<'_> {
         };
         let submitted = self.server.shared.service.submit_run(&self.owner, *ready);
         Ok(match submitted {
-            Ok(run) => self.result(self.follow(run).await).into(),
+            Ok(run) => {
+                let envelope = self.follow(run).await;
+                #[cfg(target_os = "linux")]
+                let envelope = changes::offer(&self, envelope).await;
+                self.result(envelope).into()
+            }
             Err(problem) => failure(self.problem_text(&problem)).into(),
         })
     }
@@ -104,7 +111,7 @@ impl ToolCall<'_> {
             Ok(Err(error)) => return Decided::Refused(self.error_text(&error)),
             Err(_) => return Decided::Refused("the call could not be prepared".to_owned()),
         };
-        self.settle(decided, tool, &folder).await
+        self.settle(decided, Some(tool), &folder).await
     }
 
     /// Runs the hooks before a call while there is somebody to ask, should one of them want that.
@@ -120,14 +127,20 @@ impl ToolCall<'_> {
             }
         };
         match checked {
-            Ok(Ok(decided)) => self.settle(decided, tool, folder).await,
+            Ok(Ok(decided)) => self.settle(decided, Some(tool), folder).await,
             Ok(Err(error)) => Decided::Refused(self.error_text(&error)),
             Err(_) => Decided::Refused("the hooks of the call could not be run".to_owned()),
         }
     }
 
-    /// What a decision comes to: a run, a question for the client's user, or a refusal.
-    async fn settle(&self, decided: RunDecision, tool: &Tool, folder: &Path) -> Decided {
+    /// Turns a decision into a run, a question for the client's user, or a refusal. Without a tool it concerns the hooks of a
+    /// prompt.
+    pub(crate) async fn settle(
+        &self,
+        decided: RunDecision,
+        tool: Option<&Tool>,
+        folder: &Path,
+    ) -> Decided {
         let pending = match decided {
             RunDecision::Ready(ready) => return Decided::Run(Box::new(ready)),
             RunDecision::Denied(denied) => {
@@ -148,7 +161,7 @@ impl ToolCall<'_> {
     }
 
     /// Whether the client can't be asked while it waits for a result, but only by a result (from 2026-07-28 on).
-    fn is_stateless(&self) -> bool {
+    pub(crate) fn is_stateless(&self) -> bool {
         self.context
             .protocol_version()
             .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
@@ -189,15 +202,20 @@ impl ToolCall<'_> {
     }
 
     /// The run that a repeated call is about, with the answer that came with it.
-    fn answered(&self, state: &str, request: &CallToolRequestParams) -> Result<Decided, ErrorData> {
+    pub(crate) fn answered(
+        &self,
+        state: &str,
+        request: &CallToolRequestParams,
+    ) -> Result<Decided, ErrorData> {
         let unknown =
-            || ErrorData::invalid_params("the request state is not one of this call", None);
+            || ErrorData::invalid_params("the request state belongs to another call", None);
         let id = approval::run_of(state, &self.tool.definition.name, &self.values)
             .ok_or_else(unknown)?;
         let answer = request.input_responses.as_ref().and_then(|all| all.get(approval::QUESTION));
-        let answer: ElicitResult = answer
-            .and_then(|answer| serde_json::from_value(answer.clone()).ok())
-            .ok_or_else(|| ErrorData::invalid_params("there is no answer to the question", None))?;
+        let answer: ElicitResult =
+            answer.and_then(|answer| serde_json::from_value(answer.clone()).ok()).ok_or_else(
+                || ErrorData::invalid_params("the response to the question is missing", None),
+            )?;
         let pending = match self.server.shared.pending.take(self.door, id) {
             Ok(pending) => pending,
             Err(problem) => return Ok(Decided::Refused(self.problem_text(&problem))),
@@ -218,20 +236,31 @@ impl ToolCall<'_> {
     }
 
     /// The refusal for a client that can't ask its user, with the command that can.
-    fn nobody_asked(&self, pending: &PendingRun, tool: &Tool, working_directory: &Path) -> String {
+    fn nobody_asked(
+        &self,
+        pending: &PendingRun,
+        tool: Option<&Tool>,
+        working_directory: &Path,
+    ) -> String {
         let request = pending.request();
         let call = AskOnTerminal {
             skill: &self.tool.skill,
             tool,
             values: &self.values,
+            mode: self.server.shared.settings.mode,
             working_directory,
         };
         let command = self.server.shared.settings.wording.ask_on_terminal(&call);
+        let name = match tool {
+            Some(_) => format!("`{}` was not run: a person has to approve it", request.name()),
+            None => {
+                format!("`{}` was not run: a person has to approve its hooks", self.tool.skill.name)
+            }
+        };
         format!(
-            "`{}` was not run: a person has to approve it ({}), and this client can't ask one.\n\
+            "{name} ({}), and this client can't ask one.\n\
              Show the user this command for a terminal; it asks there, and a lasting yes counts here too:\n\
              `{command}`",
-            request.name(),
             request.reasons.join("; "),
         )
     }
@@ -262,6 +291,14 @@ impl ToolCall<'_> {
 
     /// The result that the client gets.
     pub(crate) fn result(&self, envelope: Envelope) -> CallToolResult {
+        #[cfg(target_os = "linux")]
+        let (changed, meta) = match envelope.changes.as_deref().filter(|it| !it.changes.is_empty())
+        {
+            Some(run) => (changes::text(run), Some(changes::meta(run))),
+            None => (None, None),
+        };
+        #[cfg(not(target_os = "linux"))]
+        let (changed, meta): (Option<String>, _) = (None, None);
         let mut text = envelope.output.clone();
         if envelope.is_success() {
             let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
@@ -269,6 +306,8 @@ impl ToolCall<'_> {
             if self.tool.definition.output_schema.is_some() {
                 result.structured_content = envelope.parsed;
             }
+            result.content.extend(changed.map(ContentBlock::text));
+            result.meta = meta;
             return result;
         }
         let error = envelope.error.unwrap_or_else(|| format!("exit code {}", envelope.exit_code));
@@ -281,7 +320,10 @@ impl ToolCall<'_> {
             text.push('\n');
             text.push_str(&context);
         }
-        failure(text)
+        let mut result = failure(text);
+        result.content.extend(changed.map(ContentBlock::text));
+        result.meta = meta;
+        result
     }
 
     pub(crate) fn problem_text(&self, problem: &Problem) -> String {
@@ -289,13 +331,13 @@ impl ToolCall<'_> {
         with_hints(&problem.message, &hints)
     }
 
-    fn error_text(&self, error: &RunError) -> String {
+    pub(crate) fn error_text(&self, error: &RunError) -> String {
         let hints = self.server.shared.settings.wording.hints(&error.remedies());
         with_hints(&error.to_string(), &hints)
     }
 }
 
-/// A result that says why it is none.
+/// An error result with its reason.
 pub(crate) fn failure(text: String) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(text)])
 }
@@ -309,7 +351,7 @@ pub(crate) fn with_hints(message: &str, hints: &[String]) -> String {
     text
 }
 
-/// What a client that asked for it is told while a call runs.
+/// Progress notifications for a client that asked for them.
 struct Progress<'c> {
     peer: &'c Peer<RoleServer>,
     token: Option<ProgressToken>,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use prowess_engine::LoadedSkill;
 use prowess_engine::quiz::Quizzes;
+use prowess_policy::Mode;
 use rmcp::model::{Prompt, Tool};
 
 use crate::tools::{self, ServedTool};
@@ -34,6 +35,7 @@ impl Catalog {
         skills: impl IntoIterator<Item = Arc<LoadedSkill>>,
         before: &Self,
         quizzes: &Quizzes,
+        mode: Mode,
     ) -> Self {
         let mut catalog = Self::default();
         let mut taken = BTreeSet::new();
@@ -45,7 +47,7 @@ impl Catalog {
             if is_closed {
                 catalog.closed.insert(name.clone());
             }
-            for mut tool in tools::of_skill(skill, &mut taken) {
+            for mut tool in tools::of_skill(skill, mode, &mut taken) {
                 if is_closed {
                     quiz::mark_closed(&mut tool.definition);
                 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use prowess_engine::quiz::Quizzes;
-use prowess_engine::service::Owner;
+use prowess_engine::service::{Owner, new_run_id};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult,
     GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
@@ -20,23 +20,39 @@ use tokio::sync::watch::Receiver;
 
 use crate::call::ToolCall;
 use crate::catalog::Catalog;
+use crate::injected::Outputs;
 use crate::server::{Changes, SkillServer};
 use crate::skills_extension::{self, EXTENSION, TTL_MS};
-use crate::{files, fixtures, injected, paging, prompts, quiz, uri, watch};
+use crate::{files, fixtures, injected, lines, paging, prompts, quiz, uri, watch};
 
-/// What clients tell a model about this server.
+/// The server's instructions, which clients pass to the model.
 const INSTRUCTIONS: &str = "Each tool belongs to a skill: `SKILL__TOOL`. Read `skill://SKILL/SKILL.md` before using the \
     tools of a skill. A call that a person has to approve is refused with the command that asks them.";
+
+/// The methods that are served in every version of the protocol.
+const SERVED: &[&str] = &[
+    "prompts/get",
+    "prompts/list",
+    "resources/list",
+    "resources/read",
+    "resources/templates/list",
+    "server/discover",
+    "subscriptions/listen",
+    "tools/call",
+    "tools/list",
+];
 
 /// One client's view of the server.
 #[derive(Clone)]
 pub(crate) struct Handler {
     pub(crate) server: SkillServer,
-    /// Whose runs are counted together, where a request says nothing about its client.
+    /// The owner under which runs are counted.
     owner: Owner,
-    /// Whose questions it may answer: those of its own way to the server.
+    /// The transport; a client may answer questions of its own transport only.
     door: &'static str,
-    /// What had changed when the client came, and what changes from then on.
+    /// The value of `${CLAUDE_SESSION_ID}` for this client.
+    session_id: Arc<str>,
+    /// The changes up to the connection of the client, and a receiver of later ones.
     changes: (Changes, Receiver<Changes>),
 }
 
@@ -46,7 +62,15 @@ impl Handler {
         // Subscribed here: a change before the client's first message would be told to nobody.
         let mut changes = server.shared.changes.subscribe();
         let known = *changes.borrow_and_update();
-        Self { server, owner: Owner::new(owner), door, changes: (known, changes) }
+        // Without random numbers a name that is unique in this process has to do.
+        let session_id = new_run_id().map_or_else(|_| owner.to_owned(), |id| id.to_string());
+        Self {
+            server,
+            owner: Owner::new(owner),
+            door,
+            session_id: session_id.into(),
+            changes: (known, changes),
+        }
     }
 
     fn catalog(&self) -> Arc<Catalog> {
@@ -184,8 +208,14 @@ impl ServerHandler for Handler {
             return Err(ErrorData::invalid_params(closed, None));
         }
         let arguments = request.arguments.unwrap_or_default();
-        let rendered = prompts::render(skill, arguments, &self.server.shared.engine.world)?;
-        let text = injected::complete(&self.server, skill, rendered).await?;
+        let world = &self.server.shared.engine.world;
+        let rendered = prompts::render(skill, arguments, &self.session_id, world)?;
+        let rendered = Arc::new(rendered);
+        let outputs = injected::outputs(&self.server, skill, &rendered, &context.ct).await;
+        let text = match outputs.map_err(|why| ErrorData::invalid_request(why, None))? {
+            Outputs::Disabled => rendered.with_disabled_commands(),
+            Outputs::Of(outputs) => rendered.with_outputs(&outputs),
+        };
         Ok(prompts::result(skill, text).into())
     }
 
@@ -266,10 +296,7 @@ impl ServerHandler for Handler {
             }
             None => {
                 let data = json!({ "uri": request.uri });
-                Err(ErrorData::resource_not_found(
-                    "there is no resource at this address",
-                    Some(data),
-                ))
+                Err(ErrorData::resource_not_found("there is no resource at this URI", Some(data)))
             }
         }
     }
@@ -279,6 +306,13 @@ impl ServerHandler for Handler {
         request: CustomRequest,
         _context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
+        if request.method == lines::MALFORMED {
+            return Err(lines::malformed(request.params.as_ref()));
+        }
+        // The SDK takes a request whose parameters it can't read for one of an extension.
+        if SERVED.contains(&request.method.as_str()) {
+            return Err(lines::invalid_params(&request.method));
+        }
         if !skills_extension::is_method(&request.method) {
             let code = rmcp::model::ErrorCode::METHOD_NOT_FOUND;
             return Err(ErrorData::new(code, request.method, None));

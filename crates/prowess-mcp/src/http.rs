@@ -43,7 +43,7 @@ type Answer = Response<BoxBody<Bytes, Infallible>>;
 pub struct HttpSettings {
     /// Where it listens; already bound, so that the caller knows the port.
     pub listener: std::net::TcpListener,
-    /// What clients have to know; nothing where `None`.
+    /// The bearer token that clients must send; `None` accepts everyone.
     pub token: Option<String>,
     /// Further names by which clients may call the server, such as `skills.example.com`.
     pub hosts: Vec<String>,
@@ -153,7 +153,7 @@ async fn answer(service: &Service, token: Option<&str>, request: Request<Incomin
     if let Some(token) = token
         && !is_authorized(&request, token)
     {
-        let mut answer = plain(StatusCode::UNAUTHORIZED, "a bearer token is needed\n");
+        let mut answer = plain(StatusCode::UNAUTHORIZED, "a bearer token is required\n");
         let challenge = header::HeaderValue::from_static("Bearer");
         answer.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
         return answer;

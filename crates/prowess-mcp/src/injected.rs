@@ -8,51 +8,69 @@ use prowess_engine::{
     prepare_injection,
 };
 use prowess_format::render::RenderedPrompt;
-use prowess_policy::Mode;
-use rmcp::ErrorData;
 
 use crate::server::SkillServer;
 
-/// The text with the outputs of its commands. One that is not approved, or that fails, ends it: the client gets no text.
-pub(crate) async fn complete(
-    server: &SkillServer,
-    skill: &Arc<LoadedSkill>,
-    rendered: RenderedPrompt,
-) -> Result<String, ErrorData> {
-    if rendered.commands.is_empty() {
-        return Ok(rendered.text);
-    }
-    let (server, skill) = (server.clone(), Arc::clone(skill));
-    let completed = tokio::task::spawn_blocking(move || outputs(&server, &skill, &rendered));
-    completed
-        .await
-        .map_err(|_| ErrorData::internal_error("the text could not be completed", None))?
+/// The replacements of the commands in a text.
+pub(crate) enum Outputs {
+    /// The user's settings disable them.
+    Disabled,
+    /// One output for each.
+    Of(Vec<String>),
 }
 
-fn outputs(
+/// The outputs of the commands in a text. One that is not approved, or that fails, ends it with the reason. `stop` ends what
+/// runs.
+pub(crate) async fn outputs(
+    server: &SkillServer,
+    skill: &Arc<LoadedSkill>,
+    rendered: &Arc<RenderedPrompt>,
+    stop: &tokio_util::sync::CancellationToken,
+) -> Result<Outputs, String> {
+    if rendered.commands.is_empty() {
+        return Ok(Outputs::Of(Vec::new()));
+    }
+    let (server, skill, rendered) = (server.clone(), Arc::clone(skill), Arc::clone(rendered));
+    let cancel = CancellationToken::default();
+    let token = cancel.clone();
+    let mut running = tokio::task::spawn_blocking(move || run(&server, &skill, &rendered, &token));
+    let ended = tokio::select! {
+        ended = &mut running => ended,
+        () = stop.cancelled() => {
+            cancel.cancel();
+            running.await
+        }
+    };
+    ended.unwrap_or_else(|_| {
+        Err("the commands in the text could not be run (internal error)".to_owned())
+    })
+}
+
+fn run(
     server: &SkillServer,
     skill: &Arc<LoadedSkill>,
     rendered: &RenderedPrompt,
-) -> Result<String, ErrorData> {
+    cancel: &CancellationToken,
+) -> Result<Outputs, String> {
     let settings = &server.shared.settings;
     let failed = |problem: Problem| {
         let mut lines = vec![problem.message];
         lines.extend(settings.wording.hints(&problem.remedies));
-        ErrorData::invalid_request(lines.join("\n"), None)
+        lines.join("\n")
     };
     if settings.library.disables_injected_commands().map_err(failed)? {
-        return Ok(rendered.with_disabled_commands());
+        return Ok(Outputs::Disabled);
     }
     let refused = |error: RunError| failed(error.into());
     let engine = &server.shared.engine;
     let user = UserGrants::none();
     let prepared =
-        prepare_injection(skill, rendered, Mode::Global, &user, &engine.world).map_err(refused)?;
+        prepare_injection(skill, rendered, settings.mode, &user, &engine.world).map_err(refused)?;
     let ready = match prepared.decide(engine, Consent::None).map_err(refused)? {
         InjectionDecision::Ready(ready) => ready,
         InjectionDecision::Denied(denied) => return Err(refused(RunError::Denied(denied))),
         InjectionDecision::Ask(pending) => {
-            let command = settings.wording.approve_commands(skill);
+            let command = settings.wording.approve_commands(skill, settings.mode);
             let folder = engine.world.current.display();
             let commands: Vec<String> =
                 pending.request().injected.iter().map(|it| format!("`{it}`")).collect();
@@ -63,12 +81,8 @@ fn outputs(
                 skill.name,
                 commands.join(", "),
             );
-            return Err(ErrorData::invalid_request(message, None));
+            return Err(message);
         }
     };
-    let cancel = CancellationToken::default();
-    match ready.run(&cancel, &mut |_| {}) {
-        Ok(outputs) => Ok(rendered.with_outputs(&outputs)),
-        Err(error) => Err(failed(error.into())),
-    }
+    ready.run(cancel, &mut |_| {}).map(Outputs::Of).map_err(|error| failed(error.into()))
 }

@@ -14,11 +14,14 @@ mod annotations;
 mod approval;
 mod call;
 mod catalog;
+#[cfg(target_os = "linux")]
+mod changes;
 mod files;
 mod fixtures;
 mod handler;
 mod http;
 mod injected;
+mod lines;
 mod names;
 mod paging;
 mod prompt_call;

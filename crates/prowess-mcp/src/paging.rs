@@ -13,9 +13,9 @@ pub(crate) fn page<T: Clone>(
 ) -> Result<(Vec<T>, Option<String>), ErrorData> {
     let start = match cursor {
         None => 0,
-        Some(cursor) => position(cursor).filter(|start| *start < items.len()).ok_or_else(|| {
-            ErrorData::invalid_params("the cursor is not one of this server", None)
-        })?,
+        Some(cursor) => position(cursor)
+            .filter(|start| *start < items.len())
+            .ok_or_else(|| ErrorData::invalid_params("the cursor is unknown", None))?,
     };
     let end = items.len().min(start.saturating_add(size));
     let next = (end < items.len()).then(|| format!("from-{end}"));

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 /// The name of the argument for skills that take one text, as after `/name`.
 const ARGUMENTS: &str = "arguments";
 
-/// The prompt that a skill is. One without inputs is none, nor is one that users may not invoke.
+/// The MCP prompt of a skill; `None` for a skill without inputs or one that users may not invoke.
 pub(crate) fn of_skill(skill: &Arc<LoadedSkill>) -> Option<Prompt> {
     let parsed = &skill.skill;
     let is_hidden = parsed.invocation.user_invocable.as_ref().is_some_and(|flag| !flag.value);
@@ -57,6 +57,7 @@ fn takes_arguments(skill: &LoadedSkill) -> bool {
 pub(crate) fn render(
     skill: &LoadedSkill,
     arguments: Map<String, Value>,
+    session_id: &str,
     world: &World,
 ) -> Result<RenderedPrompt, ErrorData> {
     let parsed = &skill.skill;
@@ -85,6 +86,7 @@ pub(crate) fn render(
     let project = world.working_directory.to_string_lossy();
     let context = RenderContext {
         arguments: typed.as_deref(),
+        session_id: Some(session_id),
         skill_dir: directory.as_deref(),
         project_dir: Some(&project),
         plugin_root: plugin.as_deref(),

@@ -15,10 +15,10 @@ use crate::server::SkillServer;
 const NEXT: &str = "quiz_next";
 /// The tool that takes an answer.
 const ANSWER: &str = "quiz_answer";
-/// What clients tell a model besides, where a skill has a quiz.
+/// Added to the server's instructions if a skill has a quiz.
 pub(crate) const INSTRUCTIONS: &str = " Some skills are behind a quiz: their instructions, files and tools are closed \
     until it is passed. Call `quiz_next` with the name of the skill, then `quiz_answer`.";
-/// What is added to the description of a tool that is closed.
+/// Added to the description of a tool while its skill is closed.
 const CLOSED: &str = "Closed until the quiz of its skill is passed: call `quiz_next` first.";
 
 /// Whether a tool is one of the two.
@@ -90,7 +90,7 @@ pub(crate) async fn closed(server: &SkillServer, skill: &Arc<LoadedSkill>) -> Op
     match decided {
         Ok(Ok(())) => None,
         Ok(Err(problem)) => Some(problem_text(server, &problem, &skill.name)),
-        Err(_) => Some("it can't be decided whether the quiz is passed".to_owned()),
+        Err(_) => Some("could not determine whether the quiz is passed".to_owned()),
     }
 }
 
@@ -136,7 +136,7 @@ fn answer(server: &SkillServer, name: &str, values: &Map<String, Value>) -> Resu
     let number = |name: &str| {
         let number = values.get(name).and_then(Value::as_u64);
         let number = number.and_then(|number| usize::try_from(number).ok());
-        number.ok_or_else(|| format!("`{name}` is a number from 0, as `{NEXT}` gives it"))
+        number.ok_or_else(|| format!("`{name}` must be a number from 0, as `{NEXT}` returns it"))
     };
     let (quiz, question) = (number("quiz")?, number("question")?);
     let given = values.get("answer").ok_or_else(|| "`answer` is missing".to_owned())?;

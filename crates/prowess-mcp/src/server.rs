@@ -1,15 +1,19 @@
-//! What all clients share: the catalog, the engine, the queue, and the word that something has changed.
+//! State that all clients share: the catalog, the engine, the queue, and the notice that something has changed.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use prowess_core::Problem;
+use prowess_core::{Problem, ProblemKind, Remedy};
 use prowess_engine::service::{ExecutionService, ServiceLimits, Shutdown};
-use prowess_engine::{Engine, PendingLimits, PendingRuns, PythonWorkers, SystemClock, World};
+use prowess_engine::{
+    Engine, HookServices, LoadedSkill, PendingLimits, PendingRuns, PythonWorkers, SystemClock,
+    World,
+};
 use prowess_files::private::private_folder;
 use prowess_library::Library;
+use prowess_policy::{Mode, is_available};
 use tokio::sync::watch;
 
 use crate::catalog::Catalog;
@@ -21,17 +25,21 @@ const LAST_SECONDS: Duration = Duration::from_secs(1);
 /// How many Python workers are kept.
 const WORKERS: usize = 8;
 
-/// What a server is made of.
+/// The parts of a server.
 pub struct ServerSettings {
     /// The skills, models and settings of the user.
     pub library: Arc<Library>,
+    /// The mode that is on: skills of other modes are left out.
+    pub mode: Mode,
     /// Which skills are served.
     pub source: Arc<dyn SkillSource>,
     /// The texts of the program around the server.
     pub wording: Arc<dyn Wording>,
+    /// Services for hooks of skills.
+    pub hooks: HookServices,
     /// Where passages for prompts are looked up.
     pub retriever: Option<Arc<dyn prowess_core::Retriever>>,
-    /// Who is told about skills that are not served, each time it is a different problem.
+    /// Reports a skill that is not served, once per problem.
     pub report: Box<dyn Fn(&LeftOut) + Send + Sync>,
     /// Whether the tools of the protocol's official test suite are served as well.
     pub with_fixtures: bool,
@@ -43,7 +51,7 @@ pub struct SkillServer {
     pub(crate) shared: Arc<Shared>,
 }
 
-/// What has changed: each number grows by one with each change.
+/// Counters of changes: each grows by one with each change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Changes {
     pub(crate) tools: u64,
@@ -71,7 +79,7 @@ impl SkillServer {
         let world = Arc::clone(settings.library.world());
         let mut engine = prowess_library::engine(Arc::clone(&world));
         engine.workers = PythonWorkers::new(WORKERS);
-        engine.hooks = settings.library.hook_services()?;
+        engine.hooks = settings.hooks.clone();
         let script_engine = in_current_folder(&world)
             .map(|world| Engine { world: Arc::new(world), ..engine.clone() });
         let shared = Shared {
@@ -106,7 +114,12 @@ impl SkillServer {
         let mut left_out = found.left_out;
         let mut names: HashSet<String> = HashSet::new();
         let mut skills = Vec::new();
+        let mode = self.shared.settings.mode;
         for skill in found.skills {
+            if let Some(problem) = other_mode(&skill, mode) {
+                left_out.push(LeftOut { place: skill.place().to_owned(), problem });
+                continue;
+            }
             if names.insert(skill.name.clone()) {
                 skills.push(skill);
             } else {
@@ -117,7 +130,7 @@ impl SkillServer {
         self.report(left_out);
         let before = self.catalog();
         let quizzes = &self.shared.engine.quizzes;
-        let catalog = Arc::new(Catalog::new(skills, &before, quizzes));
+        let catalog = Arc::new(Catalog::new(skills, &before, quizzes, mode));
         let mut watched = found.watched;
         if let Some(folder) = quizzes.folder().filter(|_| catalog.has_quiz()) {
             // A quiz may be passed on a terminal as well. What is not there can't be watched.
@@ -144,7 +157,7 @@ impl SkillServer {
         self.shared.service.shutdown(Shutdown::Cancel, LAST_SECONDS).await
     }
 
-    /// What is served now.
+    /// The current catalog.
     pub(crate) fn catalog(&self) -> Arc<Catalog> {
         Arc::clone(&self.shared.catalog.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -183,7 +196,22 @@ fn in_current_folder(world: &Arc<World>) -> Result<World, String> {
     World::clone(world).for_tool(&any_script).map_err(|error| error.to_string())
 }
 
+/// Why a skill is not for a mode (GIB §7.2).
+fn other_mode(skill: &LoadedSkill, mode: Mode) -> Option<Problem> {
+    let declared: Vec<&str> = skill.skill.modes.iter().map(|mode| mode.as_str()).collect();
+    if is_available(declared.iter().copied(), mode) {
+        return None;
+    }
+    let message = format!(
+        "it is only available in the mode {}, and the server's mode is {mode}",
+        declared.join(" or ")
+    );
+    let problem = Problem::new("other-mode", ProblemKind::Conflict, message);
+    let wanted = declared.first().map(|mode| Remedy::SetMode((*mode).to_owned()));
+    Some(wanted.into_iter().fold(problem, Problem::remedy))
+}
+
 fn same_name(name: &str) -> Problem {
-    let message = format!("another skill is called `{name}` as well, and is served instead");
-    Problem::new("same-name", prowess_core::ProblemKind::Conflict, message)
+    let message = format!("another skill named `{name}` takes precedence");
+    Problem::new("same-name", ProblemKind::Conflict, message)
 }

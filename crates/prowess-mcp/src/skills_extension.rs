@@ -62,10 +62,7 @@ fn list(catalog: &Catalog, quizzes: &Quizzes, params: Option<&Value>) -> Result<
 fn get(catalog: &Catalog, quizzes: &Quizzes, params: Option<&Value>) -> Result<Value, ErrorData> {
     let wanted = text(params, "uri")?;
     let unknown = || {
-        ErrorData::invalid_params(
-            "there is no skill at this address",
-            Some(json!({ "uri": wanted })),
-        )
+        ErrorData::invalid_params("there is no skill at this URI", Some(json!({ "uri": wanted })))
     };
     let skill = skill_of_main_file(catalog, wanted).ok_or_else(unknown)?;
     let entry = entry(skill, quizzes).ok_or_else(unknown)?;
@@ -129,10 +126,7 @@ fn directory(
 ) -> Result<Value, ErrorData> {
     let wanted = text(params, "uri")?;
     let unknown = || {
-        ErrorData::invalid_params(
-            "there is no folder at this address",
-            Some(json!({ "uri": wanted })),
-        )
+        ErrorData::invalid_params("there is no folder at this URI", Some(json!({ "uri": wanted })))
     };
     let (name, path) = uri::parse(wanted).ok_or_else(unknown)?;
     let skill = document(catalog, &name).ok_or_else(unknown)?;

@@ -19,9 +19,9 @@ pub struct LeftOut {
 /// The skills of a source at one moment.
 #[derive(Debug, Default)]
 pub struct SourceSkills {
-    /// Those that can be served, in order of precedence.
+    /// The skills that can be served, in order of precedence.
     pub skills: Vec<Arc<LoadedSkill>>,
-    /// Those that can't.
+    /// The skills that can't be served.
     pub left_out: Vec<LeftOut>,
     /// The folders in which skills may appear, change or disappear.
     pub watched: Vec<PathBuf>,
@@ -33,7 +33,7 @@ pub trait SkillSource: Send + Sync {
     fn skills(&self) -> Result<SourceSkills, Problem>;
 }
 
-/// What the user has named, or everything that is visible.
+/// The skills that the user has named, or all visible ones.
 #[derive(Debug)]
 struct LibrarySkills {
     library: Arc<Library>,

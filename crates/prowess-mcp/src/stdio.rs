@@ -6,13 +6,15 @@ use rmcp::service::ServerInitializeError;
 use tokio_util::sync::CancellationToken;
 
 use crate::handler::Handler;
+use crate::lines;
 use crate::server::SkillServer;
 
 /// Serves one client until it closes its end or `stop` is cancelled. Everything that still runs then is ended.
 pub async fn serve(server: SkillServer, stop: CancellationToken) -> Result<(), Problem> {
     let _watcher = crate::watch::start(&server);
     let handler = Handler::new(server.clone(), "stdio", "stdio");
-    let started = handler.serve_with_ct(rmcp::transport::stdio_pipes(), stop.clone());
+    let (input, output) = rmcp::transport::stdio_pipes();
+    let started = handler.serve_with_ct((lines::checked(input), output), stop.clone());
     let ended = tokio::select! {
         started = started => match started {
             Ok(running) => {
@@ -23,7 +25,7 @@ pub async fn serve(server: SkillServer, stop: CancellationToken) -> Result<(), P
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
             Err(_) if stop.is_cancelled() => Ok(()),
             Err(error) => {
-                let message = format!("the client did not begin as the protocol says: {error}");
+                let message = format!("the client did not initialize the connection: {error}");
                 Err(Problem::new("protocol-error", ProblemKind::InvalidInput, message))
             }
         },

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use prowess_engine::{LoadedSkill, ToolHandle, script_tool, scripts};
 use prowess_format::skill::{Parameter, Skill, SkillKind, Tool, ToolKind};
-use prowess_policy::{Mode, is_available};
+use prowess_policy::Mode;
 use serde_json::{Map, Value, json};
 
 use crate::{annotations, names};
@@ -24,11 +24,11 @@ pub(crate) struct ServedTool {
     pub(crate) definition: rmcp::model::Tool,
     /// The skill.
     pub(crate) skill: Arc<LoadedSkill>,
-    /// What a call does.
+    /// The effect of a call.
     pub(crate) action: Action,
 }
 
-/// What a call of a tool does.
+/// The effect of a call of a tool.
 #[derive(Debug)]
 pub(crate) enum Action {
     /// Runs a tool or a script in the sandbox.
@@ -46,13 +46,16 @@ pub(crate) struct RunAction {
     pub(crate) handle: ToolHandle,
 }
 
-/// The tools of a skill. One that only its user may invoke has none.
-pub(crate) fn of_skill(skill: &Arc<LoadedSkill>, taken: &mut BTreeSet<String>) -> Vec<ServedTool> {
+/// The tools of a skill, in a mode. One that only its user may invoke has none.
+pub(crate) fn of_skill(
+    skill: &Arc<LoadedSkill>,
+    mode: Mode,
+    taken: &mut BTreeSet<String>,
+) -> Vec<ServedTool> {
     let parsed = &skill.skill;
     let is_for_user =
         parsed.invocation.disable_model_invocation.as_ref().is_some_and(|flag| flag.value);
-    let is_here = is_available(parsed.modes.iter().map(|mode| mode.as_str()), Mode::Global);
-    if is_for_user || !is_here {
+    if is_for_user {
         return Vec::new();
     }
     if is_prompt(parsed) {
@@ -60,18 +63,20 @@ pub(crate) fn of_skill(skill: &Arc<LoadedSkill>, taken: &mut BTreeSet<String>) -
     }
     let declared = parsed.tools.iter().map(|tool| {
         let name = names::of_tool(&skill.name, &tool.name.value);
-        run_tool(skill, tool.clone(), &names::unused(&name, taken))
+        run_tool(skill, tool.clone(), mode, &names::unused(&name, taken))
     });
     let mut tools: Vec<ServedTool> = declared.collect();
     if parsed.kind == SkillKind::Instructions
         && let Some(directory) = &skill.directory
     {
         for script in scripts(parsed, directory).into_iter().take(MAX_SCRIPTS) {
-            let made = script_tool(parsed, &skill.name, Some(directory), &script.path);
-            let Ok(mut tool) = made else { continue };
+            let Ok(mut tool) = script_tool(parsed, &skill.name, Some(directory), &script.path)
+            else {
+                continue;
+            };
             tool.description = format!("Runs `{}` of the skill `{}`", script.path, skill.name);
             let name = names::unused(&names::of_script(&skill.name, &script.path), taken);
-            tools.push(run_tool(skill, tool, &name));
+            tools.push(run_tool(skill, tool, mode, &name));
         }
     }
     tools
@@ -85,7 +90,7 @@ pub(crate) fn is_prompt(skill: &Skill) -> bool {
     (skill.kind == SkillKind::Prompt || is_procedure) && skill.tools.is_empty()
 }
 
-fn run_tool(skill: &Arc<LoadedSkill>, tool: Tool, name: &str) -> ServedTool {
+fn run_tool(skill: &Arc<LoadedSkill>, tool: Tool, mode: Mode, name: &str) -> ServedTool {
     let about = match tool.kind {
         ToolKind::Script => tool.description.clone(),
         _ => skill.skill.tool_description(&tool).to_owned(),
@@ -96,7 +101,7 @@ fn run_tool(skill: &Arc<LoadedSkill>, tool: Tool, name: &str) -> ServedTool {
     if let Some(schema) = output_schema(&skill.skill, &tool) {
         definition = definition.with_raw_output_schema(Arc::new(schema));
     }
-    let handle = ToolHandle::new(Arc::clone(skill), tool.clone(), Mode::Global);
+    let handle = ToolHandle::new(Arc::clone(skill), tool.clone(), mode);
     let action = Action::Run(Box::new(RunAction { tool, handle }));
     ServedTool { definition, skill: Arc::clone(skill), action }
 }

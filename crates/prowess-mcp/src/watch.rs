@@ -1,7 +1,7 @@
 //! Changes of skills: noticed, read again, and told to clients.
 
-use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -16,6 +16,11 @@ use crate::server::{Changes, SkillServer};
 const QUIET: Duration = Duration::from_millis(150);
 /// The longest wait when it never gets quiet.
 const LONGEST: Duration = Duration::from_secs(2);
+/// How often folders that were replaced are looked for: a watch belongs to the former folder.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// The watched folders, each with which one it was.
+type Watched = BTreeMap<PathBuf, FolderIdentity>;
 
 /// Watches while it is kept.
 #[derive(Debug)]
@@ -38,12 +43,15 @@ pub(crate) fn start(server: &SkillServer) -> Watch {
             let _ = sender.send(());
         };
         let Ok(mut notifier) = notify::recommended_watcher(handler) else { return };
-        let mut watched = BTreeSet::new();
+        let mut watched = Watched::new();
         read_while_new(&server, &mut notifier, &mut watched);
         loop {
-            match events.recv_timeout(Duration::from_millis(500)) {
+            match events.recv_timeout(LOOK) {
                 Ok(()) => {}
-                Err(mpsc::RecvTimeoutError::Timeout) if is_open(&stopped) => continue,
+                Err(mpsc::RecvTimeoutError::Timeout) if is_open(&stopped) => {
+                    read_while_new(&server, &mut notifier, &mut watched);
+                    continue;
+                }
                 Err(_) => return,
             }
             let first = Instant::now();
@@ -62,29 +70,49 @@ fn is_open(stopped: &mpsc::Receiver<()>) -> bool {
 
 /// Watches the folders that are not watched yet, and reads the skills again: what has changed in a folder between its reading
 /// and its watching would be noticed by nobody.
-fn read_while_new(
-    server: &SkillServer,
-    notifier: &mut RecommendedWatcher,
-    watched: &mut BTreeSet<PathBuf>,
-) {
+fn read_while_new(server: &SkillServer, notifier: &mut RecommendedWatcher, watched: &mut Watched) {
     while follow(notifier, watched, server.watched()) {
         let _ = server.reload();
     }
 }
 
-/// Watches folders, and tells whether one of them was not watched before.
-fn follow(
-    notifier: &mut RecommendedWatcher,
-    watched: &mut BTreeSet<PathBuf>,
-    now: Vec<PathBuf>,
-) -> bool {
-    let before = watched.len();
+/// Watches folders, and tells whether one of them was not watched before, or was another folder.
+fn follow(notifier: &mut RecommendedWatcher, watched: &mut Watched, now: Vec<PathBuf>) -> bool {
+    let mut is_new = false;
     for folder in now {
-        if !watched.contains(&folder) && notifier.watch(&folder, RecursiveMode::Recursive).is_ok() {
-            watched.insert(folder);
+        let Some(identity) = FolderIdentity::of(&folder) else { continue };
+        match watched.get(&folder) {
+            Some(known) if *known == identity => continue,
+            // The former folder may be somewhere else by now, or gone with its watch.
+            Some(_) => drop(notifier.unwatch(&folder)),
+            None => {}
+        }
+        if notifier.watch(&folder, RecursiveMode::Recursive).is_ok() {
+            watched.insert(folder, identity);
+            is_new = true;
         }
     }
-    watched.len() > before
+    is_new
+}
+
+/// Which folder a path leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FolderIdentity(u64, u64);
+
+impl FolderIdentity {
+    /// `None` if there is no folder.
+    #[cfg(unix)]
+    fn of(folder: &Path) -> Option<Self> {
+        use std::os::unix::fs::MetadataExt as _;
+        let metadata = folder.metadata().ok()?;
+        Some(Self(metadata.dev(), metadata.ino()))
+    }
+
+    /// Without numbers of files, a folder at the same path counts as the same.
+    #[cfg(not(unix))]
+    fn of(folder: &Path) -> Option<Self> {
+        folder.is_dir().then_some(Self(0, 0))
+    }
 }
 
 /// Tells a client that listens (from 2026-07-28 on), until it stops listening.
