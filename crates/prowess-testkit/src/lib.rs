@@ -5,6 +5,8 @@
 
 #[cfg(feature = "archives")]
 pub mod archives;
+#[cfg(all(target_os = "linux", feature = "postgres"))]
+pub mod postgres;
 mod provider;
 #[cfg(feature = "registry")]
 mod registry;
