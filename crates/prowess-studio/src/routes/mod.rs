@@ -1,0 +1,137 @@
+//! The routes, one file per group.
+
+mod account;
+mod approvals;
+mod chat;
+mod check;
+mod knowledge;
+mod models;
+mod overview;
+mod runs;
+mod skill_run;
+mod skills;
+mod workflows;
+
+use axum::Router;
+use serde::Serialize;
+use utoipa::{IntoResponses, OpenApi, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::studio::{Studio, StudioLimits};
+
+/// The body of an error.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Problem)]
+pub(crate) struct ProblemBody {
+    detail: ProblemDetail,
+}
+
+/// What is wrong, and where.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ProblemDetail {
+    field: String,
+    message: String,
+}
+
+/// The errors that every route may answer with.
+#[derive(IntoResponses)]
+#[expect(dead_code, reason = "only described")]
+pub(crate) enum Problems {
+    /// The request is invalid.
+    #[response(status = 400)]
+    Invalid(ProblemBody),
+    /// A token is needed.
+    #[response(status = 401)]
+    Unauthorized(ProblemBody),
+    /// Not allowed.
+    #[response(status = 403)]
+    Forbidden(ProblemBody),
+    /// It does not exist, or belongs to somebody else.
+    #[response(status = 404)]
+    NotFound(ProblemBody),
+    /// It conflicts with what exists.
+    #[response(status = 409)]
+    Conflict(ProblemBody),
+    /// Too large.
+    #[response(status = 413)]
+    TooLarge(ProblemBody),
+    /// The type of the body is not supported.
+    #[response(status = 415)]
+    UnsupportedType(ProblemBody),
+    /// `If-Match` is required.
+    #[response(status = 428)]
+    PreconditionRequired(ProblemBody),
+    /// A limit is reached.
+    #[response(status = 429)]
+    RateLimited(ProblemBody),
+    /// An internal error.
+    #[response(status = 500)]
+    Internal(ProblemBody),
+    /// Unavailable for the moment.
+    #[response(status = 503)]
+    Unavailable(ProblemBody),
+}
+
+#[derive(OpenApi)]
+#[openapi(
+    info(title = "Prowess studio", description = "Prompt skills, chat, knowledge bases and workflows"),
+    modifiers(&Bearer)
+)]
+struct Description;
+
+/// The way to send a token.
+struct Bearer;
+
+impl utoipa::Modify for Bearer {
+    fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
+        use utoipa::openapi::security::{
+            Http, HttpAuthScheme, SecurityRequirement, SecurityScheme,
+        };
+        let scheme = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+        document.components.get_or_insert_default().add_security_scheme("bearer", scheme);
+        document.security = Some(vec![SecurityRequirement::new("bearer", Vec::<String>::new())]);
+    }
+}
+
+/// The routes below `/api/v1`, and their description.
+fn api(upload_bytes: u64) -> (Router<Studio>, utoipa::openapi::OpenApi) {
+    OpenApiRouter::with_openapi(Description::openapi())
+        .nest(
+            "/api/v1",
+            OpenApiRouter::new()
+                .merge(account::routes())
+                .merge(approvals::routes())
+                .merge(chat::routes())
+                .merge(check::routes())
+                .merge(knowledge::routes(upload_bytes))
+                .merge(models::routes())
+                .merge(overview::routes())
+                .merge(runs::routes())
+                .merge(skill_run::routes())
+                .merge(skills::routes())
+                .merge(workflows::routes()),
+        )
+        .split_for_parts()
+}
+
+/// The description of the API as JSON.
+pub fn openapi() -> String {
+    let mut text = api(StudioLimits::USUAL.upload_bytes).1.to_pretty_json().unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+/// All routes.
+pub(crate) fn router(studio: Studio) -> Router {
+    let (router, description) = api(studio.shared.limits.upload_bytes);
+    let json = description.to_json().unwrap_or_default();
+    router
+        .route(
+            "/api/v1/openapi.json",
+            axum::routing::get(|| async move {
+                ([(http::header::CONTENT_TYPE, "application/json")], json)
+            }),
+        )
+        .fallback(crate::web::fallback)
+        .with_state(studio)
+}
