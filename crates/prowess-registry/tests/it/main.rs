@@ -1,0 +1,14 @@
+//! The registry over real HTTP on the loopback address, with real storage and a real database.
+
+mod adapters;
+mod clients;
+mod community;
+mod discovery;
+mod load;
+mod names;
+mod postgres;
+mod publishing;
+mod revocation;
+mod scene;
+mod trusted_publishing;
+mod visibility;
