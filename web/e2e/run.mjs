@@ -1,0 +1,29 @@
+// Runs the journeys: all files below studio/ and registry/, or those whose path contains the given word.
+import { readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { run } from "node:test";
+import { spec } from "node:test/reporters";
+
+const folder = fileURLToPath(new URL(".", import.meta.url));
+const wanted = process.argv[2] ?? "";
+const files = ["studio", "registry"]
+  .flatMap((name) => {
+    try {
+      return readdirSync(`${folder}${name}`).map((file) => `${folder}${name}/${file}`);
+    } catch {
+      return [];
+    }
+  })
+  .filter((file) => file.endsWith(".test.mjs") && file.slice(folder.length).includes(wanted))
+  .sort();
+if (files.length === 0) {
+  console.error(`no journey is named \`${wanted}\``);
+  process.exit(2);
+}
+
+// One browser at a time: each takes a processor.
+const stream = run({ files, concurrency: 1, timeout: 180_000 });
+stream.on("test:fail", () => {
+  process.exitCode = 1;
+});
+stream.compose(new spec()).pipe(process.stdout);
