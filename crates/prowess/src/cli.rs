@@ -11,11 +11,13 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use prowess_format::dialect::{self, Dialect};
 
+#[cfg(feature = "server")]
+use crate::commands::serve;
 use crate::commands::{
-    agent, approvals, check, completions, convert, doctor, exec, explain, generate_docs, info,
-    install, kb, key, list, lock, man, mcp, migrate, models, new, outdated, pack, policy, prompt,
-    quiz, remove, render, run, scan, schema, search, show, sign, trawl, trust, update, verify,
-    which, workflow,
+    agent, approvals, check, completions, convert, deprecate, doctor, exec, explain, generate_docs,
+    info, install, kb, key, list, lock, login, logout, man, mcp, migrate, models, new, outdated,
+    owner, pack, policy, prompt, publish, quiz, remove, render, run, runs, scan, schema, search,
+    show, sign, trawl, trust, update, verify, which, whoami, workflow, yank,
 };
 use crate::log::LogOption;
 
@@ -98,6 +100,7 @@ pub(crate) enum Verb {
     Quiz(quiz::Arguments),
     Policy(policy::Arguments),
     Approvals(approvals::Arguments),
+    Runs(runs::Arguments),
     Kb(kb::Arguments),
     Search(search::Arguments),
     Trawl(trawl::Arguments),
@@ -105,6 +108,8 @@ pub(crate) enum Verb {
     Install(install::Arguments),
     Agent(agent::Arguments),
     Mcp(mcp::Arguments),
+    #[cfg(feature = "server")]
+    Serve(serve::Arguments),
     #[command(alias = "upgrade")]
     Update(update::Arguments),
     Outdated(outdated::Arguments),
@@ -118,6 +123,15 @@ pub(crate) enum Verb {
     Verify(verify::Arguments),
     Lock(lock::Arguments),
     Pack(pack::Arguments),
+    Publish(publish::Arguments),
+    Yank(yank::Arguments),
+    Deprecate(deprecate::Arguments),
+    Owner(owner::Arguments),
+    Login(login::Arguments),
+    Logout(logout::Arguments),
+    Whoami(whoami::Arguments),
+    #[cfg(feature = "server")]
+    Registry(crate::commands::registry::Arguments),
     Key(key::Arguments),
     Sign(sign::Arguments),
     Trust(trust::Arguments),
@@ -182,7 +196,7 @@ fn begins_with_verb(command: &clap::Command, arguments: &[OsString]) -> bool {
 /// A hint for a verb that other tools have and this one does not.
 pub(crate) fn unknown_verb_hint(error: &clap::Error) -> Option<&'static str> {
     const OTHERS: [(&str, &str); 1] =
-        [("publish", "`prowess pack` creates the archive that registries accept")];
+        [("unpublish", "`prowess yank NAME@VERSION` keeps a version from being chosen")];
     let ContextValue::String(word) = error.get(ContextKind::InvalidSubcommand)? else {
         return None;
     };

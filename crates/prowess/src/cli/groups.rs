@@ -34,9 +34,10 @@ pub(crate) const GROUPS: &[VerbGroup] = &[
         verbs: &["policy", "approvals", "verify", "sign", "key", "trust", "scan", "runs"],
     },
     VerbGroup {
-        title: "Serve",
-        verbs: &["mcp", "serve", "registry", "login", "publish", "yank", "deprecate", "owner"],
+        title: "Publish",
+        verbs: &["publish", "yank", "deprecate", "owner", "login", "logout", "whoami"],
     },
+    VerbGroup { title: "Serve", verbs: &["mcp", "serve", "registry"] },
     VerbGroup { title: "More", verbs: &["doctor", "completions", "man", "help"] },
 ];
 

@@ -26,7 +26,8 @@ use crate::terminal::printer::Printer;
 /// `sort`, `grep` and `tar`. Unless the skill declares files, the current folder
 /// can be read and written, or only read if the skill is read-only.
 ///
-/// The policy decides and asks as for `prowess run`. The working directory is the
+/// The policy decides and asks as for `prowess run`, and changes are held back,
+/// examined and applied as there. The working directory is the
 /// current folder. The command is a list of arguments and not a shell command; for
 /// pipes and variables, run `sh -c '…'`. A program with a slash in its name is a
 /// file of the skill, as in `scripts/words.sh`. `PROWESS_SKILL_DIR` is the

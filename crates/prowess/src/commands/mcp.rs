@@ -2,6 +2,7 @@
 
 mod change;
 mod install;
+#[cfg(feature = "mcp")]
 mod serve;
 mod servers;
 mod uninstall;
@@ -35,18 +36,18 @@ use crate::terminal::printer::Printer;
 /// agents, and remove it again. `servers` lists the servers that are configured for
 /// agents, whose tools and skills can be used from here.
 #[derive(Args)]
-#[command(
-    args_conflicts_with_subcommands = true,
-    after_long_help = "\
+#[cfg_attr(feature = "mcp", command(args_conflicts_with_subcommands = true))]
+#[cfg_attr(not(feature = "mcp"), command(subcommand_required = true))]
+#[command(after_long_help = "\
 Examples:
   prowess mcp examples
   prowess mcp examples/word-count examples/git-insights
-  PROWESS_MCP_TOKEN=choose-a-long-secret prowess mcp examples --http 127.0.0.1:8765
+  prowess mcp examples --http 127.0.0.1:8765
   prowess mcp install --agent claude-code,codex
   prowess mcp uninstall --agent codex
-  prowess mcp servers"
-)]
+  prowess mcp servers")]
 pub(crate) struct Arguments {
+    #[cfg(feature = "mcp")]
     #[command(flatten)]
     serve: serve::ServeArguments,
     #[command(subcommand)]
@@ -62,7 +63,11 @@ enum Action {
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     match &arguments.action {
+        #[cfg(feature = "mcp")]
         None => serve::run(&arguments.serve, printer),
+        #[cfg(not(feature = "mcp"))]
+        None => Err(Error::usage("this build can't serve skills")
+            .hint("use a build with the feature `mcp`, which is on unless it was turned off")),
         Some(Action::Install(arguments)) => install::run(arguments, printer),
         Some(Action::Uninstall(arguments)) => uninstall::run(arguments, printer),
         Some(Action::Servers(arguments)) => servers::run(arguments, printer),

@@ -5,6 +5,7 @@ pub(crate) mod approvals;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod convert;
+pub(crate) mod deprecate;
 pub(crate) mod doctor;
 pub(crate) mod exec;
 pub(crate) mod explain;
@@ -15,22 +16,31 @@ pub(crate) mod kb;
 pub(crate) mod key;
 pub(crate) mod list;
 pub(crate) mod lock;
+pub(crate) mod login;
+pub(crate) mod logout;
 pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod migrate;
 pub(crate) mod models;
 pub(crate) mod new;
 pub(crate) mod outdated;
+pub(crate) mod owner;
 pub(crate) mod pack;
 pub(crate) mod policy;
 pub(crate) mod prompt;
+pub(crate) mod publish;
 pub(crate) mod quiz;
+#[cfg(feature = "server")]
+pub(crate) mod registry;
 pub(crate) mod remove;
 pub(crate) mod render;
 pub(crate) mod run;
+pub(crate) mod runs;
 pub(crate) mod scan;
 pub(crate) mod schema;
 pub(crate) mod search;
+#[cfg(feature = "server")]
+pub(crate) mod serve;
 pub(crate) mod show;
 pub(crate) mod sign;
 pub(crate) mod trawl;
@@ -38,7 +48,9 @@ pub(crate) mod trust;
 pub(crate) mod update;
 pub(crate) mod verify;
 pub(crate) mod which;
+pub(crate) mod whoami;
 pub(crate) mod workflow;
+pub(crate) mod yank;
 
 use std::process::ExitCode;
 
@@ -79,11 +91,14 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Verb::Quiz(arguments) => quiz::run(&arguments, &mut printer),
         Verb::Models(arguments) => models::run(&arguments, &mut printer),
         Verb::Policy(arguments) => policy::run(&arguments, &mut printer),
+        Verb::Runs(arguments) => runs::run(&arguments, &mut printer),
         Verb::Approvals(arguments) => approvals::run(&arguments, &mut printer),
         Verb::Kb(arguments) => kb::run(&arguments, &mut printer),
         Verb::Install(arguments) => install::run(&arguments, &mut printer),
         Verb::Agent(arguments) => agent::run(&arguments, &mut printer),
         Verb::Mcp(arguments) => mcp::run(&arguments, &mut printer),
+        #[cfg(feature = "server")]
+        Verb::Serve(arguments) => serve::run(&arguments, &mut printer),
         Verb::Update(arguments) => update::run(&arguments, &mut printer),
         Verb::Outdated(arguments) => outdated::run(&arguments, &mut printer),
         Verb::Remove(arguments) => remove::run(&arguments, &mut printer),
@@ -94,6 +109,15 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Verb::Lock(arguments) => lock::run(&arguments, &mut printer),
         Verb::Search(arguments) => search::run(&arguments, &mut printer),
         Verb::Trawl(arguments) => trawl::run(&arguments, &mut printer),
+        Verb::Publish(arguments) => publish::run(&arguments, &mut printer),
+        Verb::Yank(arguments) => yank::run(&arguments, &mut printer),
+        Verb::Deprecate(arguments) => deprecate::run(&arguments, &mut printer),
+        Verb::Owner(arguments) => owner::run(&arguments, &mut printer),
+        Verb::Login(arguments) => login::run(&arguments, &mut printer),
+        Verb::Logout(arguments) => logout::run(&arguments, &mut printer),
+        Verb::Whoami(arguments) => whoami::run(&arguments, &mut printer),
+        #[cfg(feature = "server")]
+        Verb::Registry(arguments) => registry::run(&arguments, &mut printer),
         Verb::Pack(arguments) => pack::run(&arguments, &mut printer),
         Verb::Key(arguments) => key::run(&arguments, &mut printer),
         Verb::Sign(arguments) => sign::run(&arguments, &mut printer),

@@ -106,7 +106,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     }
     if !can_ask(printer) {
         let path = quoted(&skill_ref::shown(&arguments.path));
-        return Err(Error::usage("nobody can be asked: this is not a terminal")
+        return Err(Error::usage("can't ask questions: this is not a terminal")
             .hint("give all answers at once with `--answers '[…]'`")
             .hint(format!("`prowess quiz {path} --format json` prints the questions")));
     }
@@ -123,7 +123,7 @@ fn reset(skill: &LoadedSkill, quizzes: &Quizzes, printer: &mut Printer) -> Resul
     if quizzes.reset(skill)? {
         printer.say(&format!("the quiz of `{name}` starts again"));
     } else {
-        printer.note(&format!("no question of `{name}` was answered yet"));
+        printer.note(&format!("no question of `{name}` has been answered yet"));
     }
     Ok(Outcome::Fine)
 }

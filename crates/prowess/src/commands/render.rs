@@ -79,6 +79,9 @@ pub(crate) struct Arguments {
     /// Approve the commands in advance, for this time only
     #[arg(short, long, requires = "run_commands")]
     yes: bool,
+    /// The mode you are in while commands run: Global, Dev, Meeting or Writer
+    #[arg(long, value_name = "MODE", default_value = "Global", value_parser = tool_run::parse_mode)]
+    mode: Mode,
     /// The output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -254,7 +257,7 @@ fn with_commands(
     let commands = InjectedCommands {
         skill: &skill,
         rendered,
-        mode: Mode::Global,
+        mode: arguments.mode,
         consent: if arguments.yes { Consent::InAdvance } else { Consent::None },
         user: UserGrants::none().with_earlier(&approvals),
         world: &world,

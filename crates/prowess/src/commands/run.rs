@@ -35,6 +35,13 @@ use crate::terminal::printer::Printer;
 /// and SIGKILL five seconds later. A second Ctrl-C sends SIGKILL at once. A third
 /// ends prowess itself, without the check of what the tool has left behind.
 ///
+/// What a tool writes in the folders that it may change is held back until it has
+/// ended. Ordinary changes are applied then, all or none. Those of files that other
+/// programs start or obey, of links that lead out, and of files that somebody else
+/// has changed meanwhile wait for your decision, as does everything that a tool has
+/// written before it failed: nothing is applied then. `prowess runs` shows, applies,
+/// discards and undoes changes.
+///
 /// A script of a skill is a tool as well, whatever the dialect: name it by its
 /// path in the skill, and put its arguments after `--`. They are passed on as they
 /// are, without a shell, and it works in the current folder. The `#!` line chooses the interpreter, or else the
@@ -55,18 +62,20 @@ Examples:
   prowess run examples/word-count --input file=examples/README.md --yes
   prowess run examples/word-count --input file=/dev/null --yes --format json
   prowess run examples/word-count/scripts/words.sh --yes -- examples/README.md
+  prowess run examples/word-count --input file=/dev/null --yes --dry-run
   prowess run examples/release-notes --input commits=@log --model ollama/qwen3
 
 Exit codes:
     0  the tool succeeded, or the model answered
     n  the tool's own code, if it failed; 1 if a function raised an error, the
-       model failed, or its answer is not what the skill declares
+       model failed, its answer is not what the skill declares, or somebody else
+       has changed the same files
     2  a value is missing or invalid, or the arguments are wrong
     3  the skill or the tool does not exist
   124  the tool or the model timed out
   125  refused: by you, by the policy, by a hook of the skill, because the skill
-       has errors or a quiz that is not passed, or because no sandbox or model
-       is available
+       has errors or a quiz that is not passed, because no sandbox or model is
+       available, or because some changes need a decision
   126  the program can't be executed
   127  the program was not found
   129, 130, 143, 141
@@ -147,13 +156,24 @@ fn start_prompt(
         let message = format!("`--allow` is for tools, and `{}` is a prompt", skill.name);
         return Err(Error::usage(message).hint("run without `--allow`").into());
     }
+    if let Some(option) = arguments.options.changes.given() {
+        let message = format!("`{option}` is for tools, and `{}` is a prompt", skill.name);
+        return Err(Error::usage(message).hint(format!("run without `{option}`")).into());
+    }
     let values = inputs::values(&arguments.inputs, &skill.skill.inputs)?;
     inputs::refuse_unknown(&values, &skill.skill.inputs)?;
     let cancel = CancellationToken::default();
     tool_run::listen_for_signals(&cancel);
     let world = arguments.options.standing.world(session::world()?)?;
     let consent = if arguments.options.yes { Consent::InAdvance } else { Consent::None };
-    let hooks = prompt_run::hooks(skill, arguments.options.mode, consent, &world, printer)?;
+    let hooks = prompt_run::hooks(
+        skill,
+        arguments.options.mode,
+        consent,
+        &world,
+        arguments.model.as_deref(),
+        printer,
+    )?;
     let request = PromptRequest {
         skill,
         hooks: hooks.as_ref(),

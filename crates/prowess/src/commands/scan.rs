@@ -6,16 +6,19 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use prowess_format::span::{LineIndex, Position, Span};
 use prowess_library::{
-    CheckSettings, FetchedSkill, Found, ScannedSkill, SkillChoice, needs_fetch, path_problem,
-    scan_path, skill_folders,
+    CheckSettings, FetchedSkill, Found, Opinion, ScanBasis, ScannedSkill, SkillChoice, needs_fetch,
+    path_problem, run_scan_tools, scan_path_with, second_opinion, skill_folders,
 };
 use prowess_scan::{Finding as ScanFinding, ScanTier, Severity, Verdict, shown_severity};
 use serde_json::{Map, Value, json};
 
 use super::Outcome;
 use crate::error::Error;
+use crate::packages::author_scan;
 use crate::render::excerpt::Excerpt;
 use crate::render::{concise, full, github, sarif};
+use crate::run::prompt_run;
+use crate::session;
 use crate::skill::check_report::{FileReport, Finding};
 use crate::skill::skill_ref::{self, ReferenceOptions};
 use crate::terminal::printer::{Printer, inline};
@@ -34,6 +37,9 @@ use crate::terminal::printer::{Printer, inline};
 /// Excerpts of what was found are withheld, because they may be instructions or
 /// secrets; `--excerpts` shows them, with invisible characters as escapes.
 ///
+/// If Bandit or detect-secrets are installed, they run too, in a sandbox without a
+/// network, and their findings are added by name.
+///
 /// A project allows findings that somebody has looked at in its `prowess.toml`:
 /// `[[scan.allow]]` with `rule`, `path` and `reason`. A skill can't allow its own.
 ///
@@ -51,6 +57,16 @@ pub(crate) struct Arguments {
     paths: Vec<PathBuf>,
     #[command(flatten)]
     reference: ReferenceOptions,
+    /// An older version of the skill: what its scripts can do is no news
+    #[arg(long, value_name = "PATH")]
+    since: Option<PathBuf>,
+    /// Ask this model about skills that need a review; it can raise a verdict and
+    /// never lower one
+    #[arg(long, value_name = "PROVIDER/NAME")]
+    model: Option<String>,
+    /// Don't run Bandit and detect-secrets, even if they are installed
+    #[arg(long)]
+    no_tools: bool,
     /// The tier that the skill is judged for
     #[arg(long, value_enum, default_value_t = Tier::Community)]
     tier: Tier,
@@ -105,16 +121,28 @@ struct Shown {
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     let tier = ScanTier::from(arguments.tier);
     let settings = CheckSettings::around(Path::new("."))?;
+    let known_bad = author_scan::known_bad();
+    let basis = ScanBasis {
+        settings: settings.as_ref(),
+        known_bad: &known_bad,
+        before: arguments.since.as_deref(),
+    };
     let here = [PathBuf::from(".")];
     let paths = if arguments.paths.is_empty() { &here[..] } else { &arguments.paths };
     let mut skills: Vec<Shown> = Vec::new();
     let mut failures: Vec<Error> = Vec::new();
     for path in paths {
-        match scan_one(path, arguments, settings.as_ref(), printer) {
+        match scan_one(path, arguments, &basis, printer) {
             Ok(found) => skills.extend(found),
             Err(error) if paths.len() == 1 => return Err(error),
             Err(error) => failures.push(error),
         }
+    }
+    if !arguments.no_tools {
+        run_tools(&mut skills, printer)?;
+    }
+    if let Some(model) = &arguments.model {
+        ask(model, tier, &mut skills, printer)?;
     }
     let verdict = skills.iter().map(|skill| skill.scanned.report.verdict(tier)).max();
     print(arguments, &skills, verdict, printer);
@@ -130,10 +158,59 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     Ok(Outcome::Ended(failed.max(code)))
 }
 
+/// Runs the other scanners that are installed on folders of this machine.
+fn run_tools(skills: &mut [Shown], printer: &mut Printer) -> Result<(), Error> {
+    let world = session::world()?;
+    let path = world.environment.iter().find(|(name, _)| name == "PATH");
+    let folders: Vec<PathBuf> =
+        path.map(|(_, value)| std::env::split_paths(value).collect()).unwrap_or_default();
+    let mut ran: Vec<&str> = Vec::new();
+    for skill in skills.iter_mut().filter(|skill| skill.scanned.path.is_dir()) {
+        ran.extend(run_scan_tools(&mut skill.scanned, &folders));
+    }
+    ran.sort_unstable();
+    ran.dedup();
+    if !ran.is_empty() {
+        printer.note(&format!("{} ran in a sandbox, too", ran.join(" and ")));
+    }
+    Ok(())
+}
+
+/// Asks a model about the skills that the rules send to review.
+fn ask(
+    name: &str,
+    tier: ScanTier,
+    skills: &mut [Shown],
+    printer: &mut Printer,
+) -> Result<(), Error> {
+    let world = session::world()?;
+    let model = prowess_models::choose(Some(name), &world.environment, &world.state.config)
+        .map_err(Error::from)?;
+    let runtime = prompt_run::runtime()?;
+    for skill in skills {
+        let opinion = second_opinion(&mut skill.scanned, tier, model.as_ref());
+        match runtime.block_on(opinion) {
+            Ok(Opinion::Malicious) => {
+                printer.note(&format!("{name} calls `{}` malicious", inline(&skill.path)));
+            }
+            Ok(Opinion::Unchanged) => {
+                printer.note(&format!(
+                    "{name} does not change the verdict of `{}`",
+                    inline(&skill.path)
+                ));
+            }
+            Ok(Opinion::NotAsked) => {}
+            // A model that does not answer leaves the verdict of the rules.
+            Err(error) => printer.warning(&format!("{name} gave no opinion: {error}")),
+        }
+    }
+    Ok(())
+}
+
 fn scan_one(
     path: &Path,
     arguments: &Arguments,
-    settings: Option<&CheckSettings>,
+    basis: &ScanBasis<'_>,
     printer: &mut Printer,
 ) -> Result<Vec<Shown>, Error> {
     if path == Path::new("-") {
@@ -143,14 +220,12 @@ fn scan_one(
     let is_chosen = arguments.reference.skill.is_some();
     let problem = match std::fs::metadata(path) {
         Ok(metadata) if !is_chosen && !needs_fetch(path, metadata.is_dir()) => {
-            return scan_folders(path, settings, skill_ref::shown);
+            return scan_folders(path, basis, skill_ref::shown);
         }
         Ok(_) => None,
         Err(source) => match skill_ref::find(path, &arguments.reference) {
             Ok(Found::Here(located)) => {
-                return scan_folders(located.file.place(), settings, |_| {
-                    path.display().to_string()
-                });
+                return scan_folders(located.file.place(), basis, |_| path.display().to_string());
             }
             Ok(Found::Elsewhere { here: Some(_) }) => Some(path_problem("read", path, &source)),
             Ok(Found::Elsewhere { here: None }) => None,
@@ -163,7 +238,8 @@ fn scan_one(
     let mut found = Vec::new();
     for skill in &fetched.skills {
         // The project allows nothing in what comes from elsewhere.
-        found.extend(scan_folders(&skill.directory, None, |_| fetched_name(skill))?);
+        let basis = ScanBasis { settings: None, ..*basis };
+        found.extend(scan_folders(&skill.directory, &basis, |_| fetched_name(skill))?);
     }
     Ok(found)
 }
@@ -174,7 +250,7 @@ fn fetched_name(skill: &FetchedSkill) -> String {
 
 fn scan_folders(
     path: &Path,
-    settings: Option<&CheckSettings>,
+    basis: &ScanBasis<'_>,
     name: impl Fn(&Path) -> String,
 ) -> Result<Vec<Shown>, Error> {
     let folders = skill_folders(path)?;
@@ -184,7 +260,7 @@ fn scan_folders(
     }
     let mut found = Vec::new();
     for folder in folders {
-        let scanned = scan_path(&folder, settings)?;
+        let scanned = scan_path_with(&folder, basis)?;
         found.push(Shown { path: name(&folder), scanned });
     }
     Ok(found)

@@ -19,11 +19,33 @@ use crate::terminal::wrap::wrap;
 #[command(after_long_help = "\
 Examples:
   prowess search web search
-  prowess search git --limit 5 --format json")]
+  prowess search git --limit 5 --format json
+  prowess search pdf --tag documents --permission no-network")]
 pub(crate) struct Arguments {
     /// The words to search for
-    #[arg(value_name = "WORD", required = true)]
+    #[arg(value_name = "WORD", required_unless_present_any = ["tag", "tier", "category", "license", "permission", "agent"])]
     words: Vec<String>,
+    /// Only skills with this tag
+    #[arg(long, value_name = "TAG")]
+    tag: Vec<String>,
+    /// Only skills of this tier: `verified`, `community` or `experimental`
+    #[arg(long, value_name = "TIER")]
+    tier: Option<String>,
+    /// Only skills of this category
+    #[arg(long, value_name = "CATEGORY")]
+    category: Option<String>,
+    /// Only skills with this licence
+    #[arg(long, value_name = "LICENCE")]
+    license: Option<String>,
+    /// Only skills that ask for this, or not: `network:read`, `no-network`, `no-program`
+    #[arg(long, value_name = "PERMISSION")]
+    permission: Vec<String>,
+    /// Only skills for this agent
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<String>,
+    /// The order of the results
+    #[arg(long, value_name = "ORDER", value_parser = ["relevance", "downloads", "updated", "created"])]
+    sort: Option<String>,
     /// The maximum number of results
     #[arg(long, value_name = "COUNT", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=100))]
     limit: u16,
@@ -41,7 +63,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     }
     let hits = sources
         .sources
-        .search(&arguments.words.join(" "), usize::from(arguments.limit))
+        .search(&arguments.words.join(" "), &filters(arguments), usize::from(arguments.limit))
         .map_err(|error| error.problem())?;
     match arguments.format {
         Format::Json => {
@@ -77,6 +99,21 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         }
     }
     Ok(Outcome::Fine)
+}
+
+/// The filters as parameters of the request.
+fn filters(arguments: &Arguments) -> Vec<(&'static str, &str)> {
+    let single = [
+        ("tier", &arguments.tier),
+        ("category", &arguments.category),
+        ("license", &arguments.license),
+        ("agent", &arguments.agent),
+        ("sort", &arguments.sort),
+    ];
+    let single = single.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)));
+    let tags = arguments.tag.iter().map(|tag| ("tag", tag.as_str()));
+    let permissions = arguments.permission.iter().map(|it| ("permission", it.as_str()));
+    single.chain(tags).chain(permissions).collect()
 }
 
 /// The start of a long text.

@@ -28,6 +28,7 @@ use crate::error::Error;
 use crate::render::problem_text::hints;
 use crate::render::run_events::Format;
 use crate::render::{concise, full, github, json, sarif};
+use crate::run::hook_services::hook_services;
 use crate::run::inputs::{self, InputOptions};
 use crate::run::prompt_run;
 use crate::run::tool_run;
@@ -433,7 +434,7 @@ impl WorkflowRun<'_> {
             // A Python tool that several nodes call is loaded once.
             engine: Engine {
                 workers: PythonWorkers::new(limits.parallel),
-                hooks: session::library()?.hook_services()?,
+                hooks: hook_services(&session::library()?, model)?,
                 ..prowess_library::engine(Arc::clone(world))
             },
             models: Arc::new(configured),

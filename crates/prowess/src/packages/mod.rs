@@ -1,5 +1,6 @@
 //! What the verbs about installed skills share: options, sources, names, and carrying out a change.
 
+pub(crate) mod account;
 pub(crate) mod author_scan;
 pub(crate) mod change;
 pub(crate) mod names;

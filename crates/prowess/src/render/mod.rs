@@ -3,6 +3,7 @@
 pub(crate) mod capability_text;
 pub(crate) mod change_report;
 pub(crate) mod change_text;
+pub(crate) mod changes_text;
 pub(crate) mod concise;
 pub(crate) mod excerpt;
 pub(crate) mod full;

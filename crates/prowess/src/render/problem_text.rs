@@ -125,6 +125,9 @@ fn remedy_text(remedy: &Remedy) -> String {
         Remedy::AcceptKey(skill) => {
             format!("accept the new key with `prowess trust accept {skill}`")
         }
+        Remedy::ReviewChanges(run) => format!(
+            "`prowess runs show {run}` lists its changes, `prowess runs apply {run}` applies them, `prowess runs discard {run}` forgets them"
+        ),
         Remedy::CreateKey(name) => format!("create one with `prowess key new {name}`"),
         Remedy::ListModels => "`prowess models` lists the available models".to_owned(),
         Remedy::ChooseModel(model) => {

@@ -42,6 +42,11 @@ impl<'p> EventPrinter<'p> {
         self.printer.is_closed()
     }
 
+    /// Where it prints, for questions between events.
+    pub(crate) fn printer(&mut self) -> &mut Printer {
+        self.printer
+    }
+
     pub(crate) fn new(format: Format, printer: &'p mut Printer) -> Self {
         Self {
             format,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use clap::Args;
-use prowess_core::{Envelope, Event, Remedy, RunOutcome, wire};
+use prowess_core::{ChangesState, Envelope, Event, Remedy, RunOutcome, wire};
 use prowess_engine::quiz::Quizzes;
 use prowess_engine::{
     ARGUMENTS, Call, CancellationToken, Consent, LoadedSkill, PathValues, World, approve,
@@ -17,6 +17,9 @@ use crate::commands::Outcome;
 use crate::error::{Error, ErrorKind};
 use crate::render::problem_text::hints;
 use crate::render::run_events::{EventPrinter, Format};
+use crate::run::change_options::ChangeOptions;
+use crate::run::hook_services::hook_services;
+use crate::run::settling::{self, ChangeRequest};
 use crate::run::standing::{self, StandingOptions};
 use crate::run::tool_run;
 use crate::session;
@@ -40,14 +43,19 @@ pub(crate) struct RunOptions {
     pub(crate) credential: Vec<String>,
     #[command(flatten)]
     pub(crate) standing: StandingOptions,
-    /// Remember what `--allow` grants for this skill, until one of its files changes
+    /// Remember what `--allow` grants and `--accept` accepts for this skill, until
+    /// one of its files changes
     ///
-    /// `prowess approvals` lists and revokes it.
-    #[arg(long, requires = "allow")]
+    /// `prowess approvals` lists and revokes grants.
+    #[arg(long)]
     pub(crate) remember: bool,
     /// Approve everything that can be approved in advance, for this run only
+    ///
+    /// Of changes, that is ordinary ones.
     #[arg(short, long)]
     pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) changes: ChangeOptions,
     /// The output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
@@ -106,8 +114,16 @@ pub(crate) fn start(
     world: Arc<World>,
     printer: &mut Printer,
 ) -> Result<Envelope, NotRun> {
+    if options.remember && options.standing.allow.is_empty() && options.changes.accept().is_empty()
+    {
+        return Err(Error::usage("`--remember` needs `--allow` or `--accept`")
+            .hint("say what to remember, as in `--allow network:read:api.example.com`")
+            .into());
+    }
     let world = options.standing.world(world)?;
     let mut world = tool_run::world_for(&call.tool, world)?;
+    world.writes = options.changes.writes();
+    let accept = settling::patterns(options.changes.accept(), &world)?;
     for binding in &options.credential {
         world.bind_credential(binding).map_err(prowess_engine::RunError::from)?;
     }
@@ -128,9 +144,9 @@ pub(crate) fn start(
         ));
     }
     let consent = if options.yes { Consent::InAdvance } else { Consent::None };
-    let mut engine = prowess_library::engine(world);
+    let mut engine = prowess_library::engine(Arc::clone(&world));
     if prepared.has_hooks() {
-        engine.hooks = session::library()?.hook_services().map_err(Error::from)?;
+        engine.hooks = hook_services(&session::library()?, None)?;
     }
     let mut approver = TerminalApprover { printer };
     let ready = approve(prepared, &engine, consent, &mut approver)?;
@@ -138,14 +154,30 @@ pub(crate) fn start(
     tool_run::listen_for_signals(&cancel);
     let ready = ready.ask_hooks(&mut approver, &cancel)?;
     let mut show = EventPrinter::new(options.format, printer);
-    let envelope = ready.run(&cancel, &mut |event| {
-        show.event(event);
+    let mut envelope = ready.run(&cancel, &mut |event| {
+        // The end is told when it is known what becomes of the changes.
+        if !matches!(event, Event::Error { .. } | Event::Done(_)) {
+            show.event(event);
+        }
         // As with any program in a pipe, a closed output ends it.
         if show.is_closed() {
             cancel.cancel_by(tool_run::SIGPIPE);
         }
     });
     show.finish();
+    let request = ChangeRequest {
+        options: &options.changes,
+        accept,
+        remember: options.remember,
+        yes: options.yes,
+        world: &world,
+    };
+    let settled = request.settle(&mut envelope, show.printer());
+    if let Some(message) = envelope.error.clone() {
+        show.event(&Event::Error { message });
+    }
+    show.event(&Event::Done(Box::new(envelope.clone())));
+    settled?;
     report(&envelope, options.format, printer);
     Ok(envelope)
 }
@@ -229,9 +261,25 @@ fn report_not_run(
     }
 }
 
+/// Says where the changes of a run that was not to apply any are.
+fn report_waiting(envelope: &Envelope, printer: &mut Printer) {
+    let Some(changes) = &envelope.changes else { return };
+    if changes.state != ChangesState::Pending {
+        return;
+    }
+    let count = match changes.changes.len() {
+        1 => "1 change was".to_owned(),
+        count => format!("{count} changes were"),
+    };
+    printer.note(&format!("{count} not applied"));
+    for hint in hints(&envelope.remedies) {
+        printer.hint(&hint);
+    }
+}
+
 /// Prints how a run ended, beside what the tool itself has printed.
 fn report_ending(envelope: &Envelope, printer: &mut Printer) {
-    let Some(error) = &envelope.error else { return };
+    let Some(error) = &envelope.error else { return report_waiting(envelope, printer) };
     let mut characters = error.chars();
     let lower = characters.next().map(|first| first.to_lowercase().to_string());
     let message = format!("{}{}", lower.unwrap_or_default(), characters.as_str());

@@ -21,6 +21,7 @@ use serde_json::{Map, Value};
 
 use crate::error::Error;
 use crate::render::run_events::{EventPrinter, Format};
+use crate::run::hook_services::hook_services;
 use crate::run::injected_run::InjectedCommands;
 use crate::run::tool_run;
 use crate::session;
@@ -80,6 +81,7 @@ pub(crate) fn hooks(
     mode: Mode,
     consent: Consent,
     world: &Arc<World>,
+    model: Option<&str>,
     printer: &mut Printer,
 ) -> Result<Option<HookSession>, RunError> {
     if !has_prompt_hooks(&skill.skill) {
@@ -87,7 +89,7 @@ pub(crate) fn hooks(
     }
     let user = UserGrants::none();
     let Some(prepared) = prepare_hooks(skill, mode, &user, world)? else { return Ok(None) };
-    let services = session::library().and_then(|library| Ok(library.hook_services()?));
+    let services = session::library().and_then(|library| hook_services(&library, model));
     let services = services.map_err(|error| RunError::Unsupported(error.message))?;
     let engine = Engine { hooks: services, ..Engine::new(Arc::clone(world)) };
     let ready = approve(prepared, &engine, consent, &mut TerminalApprover { printer })?;

@@ -34,6 +34,24 @@ pub(crate) fn choose(printer: &mut Printer) -> Result<String, Error> {
     Ok(secret)
 }
 
+/// Asks for a password on the terminal.
+pub(crate) fn password(printer: &mut Printer) -> Result<String, Error> {
+    if !io::stdin().is_terminal() || !printer.is_terminal(Channel::Err) {
+        return Err(Error::refused("a password is needed, but this is not a terminal")
+            .hint("pass it on standard input, or run it in a terminal"));
+    }
+    hidden("Password: ", printer)
+}
+
+/// Asks for a new password twice.
+pub(crate) fn choose_password(printer: &mut Printer) -> Result<String, Error> {
+    let secret = password(printer)?;
+    if hidden("Repeat it: ", printer)? != secret {
+        return Err(Error::usage("the passwords differ"));
+    }
+    Ok(secret)
+}
+
 fn hidden(question: &str, printer: &mut Printer) -> Result<String, Error> {
     // Echo is turned off before the question, in case the user types at once.
     let no_echo = NoEcho::new();

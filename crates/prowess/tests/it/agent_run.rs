@@ -596,6 +596,24 @@ fn commands_in_the_text_of_a_skill_run_when_it_is_loaded() {
 }
 
 #[test]
+fn commands_in_the_text_of_a_prompt_run_before_it_is_answered() {
+    let skill = "---\nname: sum-up\ndescription: Sums up\nargument-hint: \"[topic]\"\nwhen_to_use: On request\ninputs:\n  - name: topic\n    type: text\n    required: true\n---\n\nAbout {{topic}}: !`cat README.md`\n";
+    let call = || calls(&[("sum-up__run", json!({ "topic": "tea" }))]);
+    let answers = vec![call(), end("Short."), end("Done."), call(), end("No.")];
+    let (scene, provider) = desk(&["sum-up"], answers);
+    let scene = scene.file(&format!("{SKILLS}/sum-up/SKILL.md"), skill);
+    let done = scene.run("agent run ../desk Sum --yes");
+    assert!(done.starts_with("exit 0\n"), "{done}");
+    let asked = provider.request(1).json()["messages"].to_string();
+    assert!(asked.contains("About tea: one two\\nthree"), "{asked}");
+    // Without an approval no model gets the text with a gap.
+    let refused = scene.run("agent run ../desk Sum");
+    assert!(refused.contains(" --run-commands`"), "{refused}");
+    assert_eq!(provider.requests().len(), 5);
+    assert!(results(&provider, 4).contains("approv"), "{}", results(&provider, 4));
+}
+
+#[test]
 fn what_is_missing_is_said_before_a_model_is_asked() {
     let (scene, provider) = desk(&["notes"], Vec::new());
     assert_snapshot!(scene.run("agent run ../desk"));

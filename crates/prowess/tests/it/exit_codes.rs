@@ -169,11 +169,13 @@ fn the_overview_is_grouped() {
     }
 }
 
-/// Verbs that print something else than a report: the thing itself, a script, a page.
-const NOT_REPORTS: &[&str] = &["schema", "completions", "man"];
+/// Verbs that print something else than a report: the thing itself, a script, a page, the log of a server, or that a token
+/// was saved or deleted.
+const NOT_REPORTS: &[&str] = &["schema", "completions", "man", "serve", "login", "logout"];
 
 /// Verbs whose parts report, or which speak a protocol.
-const PARTS: &[&str] = &["workflow", "kb", "agent", "approvals", "key", "mcp", "trust"];
+const PARTS: &[&str] =
+    &["workflow", "kb", "agent", "approvals", "key", "mcp", "owner", "registry", "runs", "trust"];
 
 #[test]
 fn every_verb_that_reports_does_so_as_json() {

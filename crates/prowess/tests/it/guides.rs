@@ -49,8 +49,23 @@ const COMMITS: &str = "fix: a crash on empty files\nfeat: read PDF files\n";
 const HISTORY: &str = "git init -q && git add . && git -c user.name=Ada -c user.email=ada@example.com commit -qm 'Add the examples'";
 
 #[test]
+fn studio() {
+    guide("studio", &page_scene(&[]), 2);
+}
+
+#[test]
 fn manifests() {
     guide("manifests", &page_scene(&[]), 0);
+}
+
+#[test]
+fn publish() {
+    guide("publish", &page_scene(&[]), 4);
+}
+
+#[test]
+fn run_a_registry() {
+    guide("run-a-registry", &page_scene(&[]), 6);
 }
 
 #[test]
@@ -127,7 +142,7 @@ fn scan() {
     let scene = page_scene(&[])
         .file("work/SKILL.md", skill("work"))
         .file("work/skills/pdf/SKILL.md", skill("pdf"));
-    guide("scan", &scene, 0);
+    guide("scan", &scene, 1);
 }
 
 #[test]

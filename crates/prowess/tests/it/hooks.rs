@@ -8,7 +8,7 @@ use insta::assert_snapshot;
 use prowess_testkit::{Answer, Reply, Scene, Script, ScriptedProvider};
 use serde_json::{Value, json};
 
-use crate::run::{Tool, envelope, probe};
+use crate::run::{Tool, envelope, envelope_with, probe};
 
 const TEXT: &[(&str, &str, &str)] = &[("text", "string", "no")];
 const SAY: &[Tool<'_>] = &[("say", TEXT, "echo {{text}}")];
@@ -157,7 +157,7 @@ fn a_hook_may_change_the_input_which_is_checked_and_said() {
     assert_snapshot!(said, @"
     exit 125
     --- stderr
-    error: `probe/say` was not run: a hook wants another input, which can't be used: a command line can't be turned into inputs: match `probe__say` instead of `Bash`
+    error: `probe/say` was not run: a hook requested a different input, which can't be used: a command line can't be turned into inputs: match `probe__say` instead of `Bash`
     ");
     // A command line of the user's can be changed as one, and is decided about again.
     let scene = change("Bash", json!({"command": "echo 'b c'"}));
@@ -179,9 +179,9 @@ fn a_broken_gate_is_closed_unless_the_user_opens_it() {
         (r"{type: command, command: no-such-program}", "a program was not found"),
         (r"{type: command, command: no-such-program, args: []}", "was not found"),
         (r"{type: command, command: 'kill -9 $$'}", "it was ended by signal 9"),
-        (r"{type: command, command: 'echo {oops'}", "its output begins like JSON and is not"),
+        (r"{type: command, command: 'echo {oops'}", "its output starts like JSON but is not valid"),
         (r"{type: http, url: 'https://example.com/x'}", "it needs `network:write:example.com`"),
-        (r"{type: agent, prompt: look}", "hooks of type `agent` can't be run here"),
+        (r"{type: agent, prompt: look}", "no model"),
         (r"{type: mcp_tool, server: s, tool: t}", "it needs `mcp:connect:s`"),
         (r"{type: prompt, prompt: look}", "no model"),
     ];
@@ -394,7 +394,8 @@ fn hooks_run_at_the_same_time_and_each_action_once() {
     };
     let (one, two) = (wait("a", "b"), wait("b", "a"));
     let scene = probe(&hooks("PreToolUse", "*", &[&one, &two]), MAKE);
-    let result = envelope(&scene, "make", "{}");
+    // Staged writes are not seen by others.
+    let result = envelope_with(&scene, "make", "{}", &["--live"]);
     assert_eq!(result["success"], true, "{result}");
     let count = "{type: command, command: 'echo x >> count'}";
     let twice = format!(
@@ -411,7 +412,7 @@ fn a_hook_in_the_background_keeps_nobody_waiting_and_ends_with_the_run() {
     // It sees what the tool does while it runs, so the tool was not kept waiting.
     let handler = "{type: command, async: true, command: 'while [ ! -e made ]; do :; done; touch seen; echo \"{\\\"systemMessage\\\": \\\"tests pass\\\"}\"'}";
     let scene = probe(&hooks("PreToolUse", "*", &[handler]), MAKE);
-    let said = scene.run("run ../skills/probe --yes");
+    let said = scene.run("run ../skills/probe --yes --live");
     assert!(said.starts_with("exit 0") && said.contains("tests pass"), "{said}");
     assert!(scene.path().join("repo/seen").exists());
     // Its decision comes too late to be one.
@@ -450,6 +451,70 @@ fn a_prompt_is_put_to_the_configured_model() {
     let (scene, _provider) = asking("certainly");
     let said = scene.run("run ../skills/probe --yes");
     assert!(said.starts_with("exit 125") && said.contains("did not answer with"), "{said}");
+}
+
+/// A scene whose skill has one hook before its tool, and a model that answers in turn.
+fn with_model(handler: &str, answers: Vec<Answer>) -> (Scene, ScriptedProvider) {
+    let provider = ScriptedProvider::start(Script::new(answers.into_iter().map(Reply::answer)));
+    let scene = probe(&hooks("PreToolUse", "*", &[handler]), MAKE)
+        .variable("OPENAI_BASE_URL", &format!("{}/v1", provider.url()))
+        .variable("OPENAI_API_KEY", "sk-secret-of-the-test")
+        .variable("PROWESS_MODEL", "openai/test-model");
+    (scene, provider)
+}
+
+#[test]
+fn an_agent_reads_the_files_of_the_skill_before_it_decides() {
+    let handler = "{type: agent, prompt: 'Do the rules allow this? $ARGUMENTS'}";
+    let read = |path: &str| {
+        let arguments = json!({ "skill": "probe", "path": path }).to_string();
+        Answer::text([]).call("call_1", "read_skill_file", [arguments.as_str()])
+    };
+    let denies = Answer::text([r#"{"ok": false, "reason": "rule 1 forbids it"}"#]);
+    let (scene, provider) = with_model(handler, vec![read("references/rules.md"), denies]);
+    let scene = scene.file("skills/probe/references/rules.md", "1. Nothing is made.\n");
+    assert_snapshot!(scene.run("run ../skills/probe --yes"), @"
+    exit 125
+    --- stderr
+    error: `probe/make` was not run: the hook `agent` of `probe`: rule 1 forbids it
+    ");
+    assert!(!scene.path().join("repo/made").exists());
+    let told = provider.request(1).json()["messages"].to_string();
+    assert!(told.contains("1. Nothing is made.") && told.contains("touch made"), "{told}");
+    // It reaches no other file, and can do nothing else.
+    let outside = read("../../home/secret.txt");
+    let other = Answer::text([]).call("call_2", "exec", [r#"{"command": "touch made"}"#]);
+    let allows = Answer::text([r#"{"ok": true}"#]);
+    let (scene, provider) = with_model(handler, vec![outside, other, allows]);
+    let scene = scene.file("home/secret.txt", "do not show");
+    assert!(scene.run("run ../skills/probe --yes").starts_with("exit 0"));
+    let told = provider.request(2).json()["messages"].to_string();
+    assert!(!told.contains("do not show") && told.contains("the only tool is"), "{told}");
+    // An agent that never comes to an end decides nothing.
+    let endless = (0..20).map(|_| read("references/rules.md")).collect();
+    let (scene, _provider) = with_model(handler, endless);
+    let said = scene.run("run ../skills/probe --yes");
+    assert!(said.starts_with("exit 125") && said.contains("no answer in 10 turns"), "{said}");
+}
+
+#[test]
+fn a_tool_of_a_server_decides_where_the_user_has_approved_the_server() {
+    let handler = r#"{type: mcp_tool, server: gate, tool: say, input: {text: '{"decision": "block", "reason": "not ${tool_input.command}"}'}}"#;
+    let permission = "permissions: ['mcp:connect:gate']\n";
+    let front_matter = format!("{permission}{}", hooks("PostToolUse", "Bash", &[handler]));
+    let server =
+        json!({ "mcpServers": { "gate": { "command": "python3", "args": ["server.py"] } } });
+    let scene = probe(&front_matter, SAY)
+        .file("repo/.mcp.json", server.to_string())
+        .file("repo/server.py", include_str!("mcp_tools/server.py"));
+    // A hook asks nobody: without an approval of the server it has no answer.
+    let result = envelope(&scene, "say", r#"{"text": "tea"}"#);
+    assert_eq!(result["context"], Value::Null, "{result}");
+    assert!(result["warnings"].to_string().contains("approv"), "{result}");
+    let asked = scene.run_on_terminal(&["mcp", "servers", "gate", "--connect"], "y\n");
+    assert!(asked.starts_with("exit 0"), "{asked}");
+    let result = envelope(&scene, "say", r#"{"text": "tea"}"#);
+    assert_eq!(result["context"], json!(["not echo tea"]), "{result}");
 }
 
 #[test]

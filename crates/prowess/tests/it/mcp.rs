@@ -169,6 +169,39 @@ fn a_client_with_forms_shows_the_question_of_the_terminal() {
 }
 
 #[test]
+fn changes_are_in_the_result_and_accepted_by_the_client() {
+    let file = "---\nname: write\nversion: 1.0.0\ndescription: For tests\npermissions: [\"filesystem:write:./**\"]\n---\n\n### write\n\nDoes it.\n\n#### Command\n\n```bash\n./write.sh\n```\n";
+    let scene = project().file("repo/skills/write/SKILL.md", file).script(
+        "repo/skills/write/write.sh",
+        "#!/bin/sh\necho x > ordinary; echo x > .npmrc; echo done\n",
+    );
+    let there = |name: &str| scene.path().join("repo").join(name).exists();
+    let mut session = Session::greeted(&scene, &["skills"], &with_forms());
+    // The tool may run, and its changes are not accepted.
+    session.answer = json!({ "action": "accept", "content": { "answer": "tool", "apply": "no" } });
+    let params = json!({ "name": "write__write", "arguments": {} });
+    let answer = session.request("tools/call", &params);
+    assert_eq!(answer["result"]["isError"], true, "{answer}");
+    let changes = &answer["result"]["_meta"]["prowess/changes"];
+    assert_eq!(
+        (&changes["state"], changes["changes"].as_array().map(Vec::len)),
+        (&json!("pending"), Some(2)),
+        "{answer}"
+    );
+    assert!(!there("ordinary") && !there(".npmrc"));
+    let asked = |it: &&Value| it["method"] == "elicitation/create";
+    let question = session.others.iter().rfind(asked).expect("a question");
+    let question = question["params"]["message"].to_string();
+    assert!(question.contains(".npmrc (package managers run"), "{question}");
+    // Now they are.
+    session.answer = json!({ "action": "accept", "content": { "apply": "apply" } });
+    let answer = session.request("tools/call", &params);
+    assert_eq!(answer["result"]["content"][0]["text"], "done\n", "{answer}");
+    assert_eq!(answer["result"]["_meta"]["prowess/changes"]["state"], "applied", "{answer}");
+    assert!(there("ordinary") && there(".npmrc"));
+}
+
+#[test]
 fn a_client_without_a_session_repeats_its_call_with_the_answer() {
     let scene = project();
     let mut session = Session::start(&scene, &["skills"]);
@@ -240,6 +273,16 @@ fn wrong_input_gets_an_error_and_the_next_request_an_answer() {
         session.line(line);
         assert_eq!(session.request("ping", &json!({}))["result"], json!({}), "{line}");
     }
+    // A request that has an id gets an answer with that id: a client would wait for it forever.
+    for (line, id, code) in [
+        (r#"{"jsonrpc":"2.0","id":910,"method":"tools/call","params":7}"#, 910, -32602),
+        (r#"{"jsonrpc":"2.0","id":911,"method":"resources/read","params":{"uri":7}}"#, 911, -32602),
+        (r#"{"jsonrpc":"1.0","id":912,"method":"tools/list"}"#, 912, -32600),
+    ] {
+        session.line(line);
+        let answer = session.wait(|message| message["id"] == id);
+        assert_eq!(answer["error"]["code"], code, "{line}: {answer}");
+    }
     for (tool, values, code) in [("nope", json!({}), -32602), ("", json!({}), -32602)] {
         let params = json!({ "name": tool, "arguments": values });
         assert_eq!(session.request("tools/call", &params)["error"]["code"], code, "{tool}");
@@ -282,6 +325,30 @@ fn changes_are_noticed_and_broken_skills_reported_once() {
 }
 
 #[test]
+fn a_folder_that_is_replaced_is_watched_again() {
+    let scene = project();
+    let mut session = Session::greeted(&scene, &["skills"], &json!({}));
+    assert_eq!(session.tools().len(), 3);
+    let repository = scene.path().join("repo");
+    // The folder may be read while it is replaced, and is read again then.
+    let wait_for_tools = |session: &mut Session, expected: &[&str]| {
+        while session.tools() != expected {
+            session.wait(|message| message["method"] == "notifications/tools/list_changed");
+        }
+    };
+    let text = std::fs::read_to_string(repository.join("skills/say/SKILL.md")).expect("a skill");
+    std::fs::create_dir_all(repository.join("other/say")).expect("a folder");
+    std::fs::write(repository.join("other/say/SKILL.md"), &text).expect("written");
+    // As when another branch is checked out.
+    std::fs::rename(repository.join("skills"), repository.join("former")).expect("moved");
+    std::fs::rename(repository.join("other"), repository.join("skills")).expect("moved");
+    wait_for_tools(&mut session, &["say__say"]);
+    let file = repository.join("skills/say/SKILL.md");
+    std::fs::write(file, text.replace("### say", "### tell")).expect("written");
+    wait_for_tools(&mut session, &["say__tell"]);
+}
+
+#[test]
 fn a_prompt_is_filled_in() {
     let scene = project().copy("examples/release-notes", "repo/skills/release-notes");
     let mut session = Session::greeted(&scene, &["skills"], &json!({}));
@@ -295,6 +362,83 @@ fn a_prompt_is_filled_in() {
     assert!(text.contains("fix the door") && text.contains("House"), "{text}");
     let params = json!({ "name": "release-notes", "arguments": {} });
     assert_eq!(session.request("prompts/get", &params)["error"]["code"], -32602);
+}
+
+/// GIB-7.2-1
+#[test]
+fn skills_of_another_mode_are_left_out_and_served_in_theirs() {
+    let text = "---\nname: drafts\nversion: 1.0.0\ndescription: For tests\nmodes: [Dev]\npermissions: [\"shell:execute:echo\"]\n---\n\n### draft\n\nDoes it.\n\n#### Command\n\n```bash\necho drafted\n```\n";
+    let scene = project().file("repo/skills/drafts/SKILL.md", text);
+    let mut session = Session::greeted(&scene, &["skills"], &json!({}));
+    assert!(!session.tools().contains(&"drafts__draft".to_owned()));
+    let listed = session.request("skills/list", &json!({})).to_string();
+    assert!(listed.contains("skill://say/") && !listed.contains("skill://drafts/"), "{listed}");
+    let (_, said) = session.leave();
+    assert!(
+        said.contains("it is only available in the mode Dev") && said.contains("`--mode Dev`"),
+        "{said}"
+    );
+    let mut session = Session::greeted(&scene, &["skills", "--mode", "Dev"], &json!({}));
+    let (refused, is_error) = session.call("drafts__draft", &json!({}));
+    let command = refused.rsplit('\n').next().unwrap_or_default().trim_matches('`').to_owned();
+    assert!(is_error && command.contains(" --mode Dev "), "{refused}");
+    // The command is typed as it is given.
+    let words: Vec<&str> = command.split(' ').skip(1).collect();
+    let shown = scene.run_on_terminal(&words, "y\n");
+    assert!(shown.contains("drafted"), "{shown}");
+    assert_eq!(session.call("drafts__draft", &json!({})), ("drafted\n".to_owned(), false));
+}
+
+#[test]
+fn variables_of_the_host_are_filled_in() {
+    let text = "---\nname: where\ndescription: For tests\nargument-hint: \"[x]\"\n---\n\n${CLAUDE_SKILL_DIR} ${CLAUDE_SESSION_ID} $0\n";
+    let scene = project().file("repo/skills/where/SKILL.md", text);
+    let told = |session: &mut Session| {
+        let params = json!({ "name": "where", "arguments": { "arguments": "tea" } });
+        let filled = session.request("prompts/get", &params);
+        filled["result"]["messages"][0]["content"]["text"].as_str().expect("a text").to_owned()
+    };
+    let mut one = Session::greeted(&scene, &["skills"], &json!({}));
+    let mut other = Session::greeted(&scene, &["skills"], &json!({}));
+    let text = told(&mut one);
+    let folder = scene.path().join("repo/skills/where").display().to_string();
+    assert!(text.contains(&folder) && text.ends_with(" tea") && !text.contains('$'), "{text}");
+    assert_eq!(text, told(&mut one), "a session has one name");
+    assert_ne!(text, told(&mut other));
+}
+
+#[test]
+fn calls_are_bounded_in_time_and_output_and_wait_for_their_turn() {
+    let tool = |name: &str, more: &str, command: &str| {
+        format!(
+            "---\nname: {name}\nversion: 1.0.0\ndescription: For tests\n{more}permissions: [\"shell:execute:sleep,seq\"]\n---\n\n### {name}\n\nDoes it.\n\n#### Command\n\n```bash\n{command}\n```\n"
+        )
+    };
+    let scene = project()
+        .file("repo/skills/slow/SKILL.md", tool("slow", "timeout: 1\n", "sleep 3631"))
+        .file("repo/skills/loud/SKILL.md", tool("loud", "", "seq 1 1000000"));
+    let mut session = Session::greeted(&scene, &["skills"], &with_forms());
+    session.answer = json!({ "action": "accept", "content": { "answer": "tool" } });
+    let (text, is_error) = session.call("slow__slow", &json!({}));
+    assert!(is_error && text.contains("timed out"), "{text}");
+    wait_until("it has ended", || !is_running("3631"));
+    let (text, is_error) = session.call("loud__loud", &json!({}));
+    assert!(!is_error && text.len() < 10_000, "{} bytes", text.len());
+    // All at once: those that find no room wait for it.
+    session.call("say__say", &json!({ "text": "first" }));
+    let mut asked = Vec::new();
+    for number in 0..40 {
+        let params = json!({ "name": "say__say", "arguments": { "text": format!("n{number}") } });
+        asked.push((number, session.begin("tools/call", &params)));
+    }
+    let mut answers = std::collections::BTreeMap::new();
+    while answers.len() < asked.len() {
+        let answer = session.wait(|message| message.get("result").is_some());
+        answers.insert(answer["id"].as_u64(), answer["result"]["content"][0]["text"].clone());
+    }
+    for (number, id) in asked {
+        assert_eq!(answers[&Some(id)], format!("n{number}\n"));
+    }
 }
 
 /// SKL-L2-7
@@ -324,6 +468,75 @@ fn commands_in_a_prompt_run_where_a_person_has_approved_them() {
     let refused = get("'x; touch made'");
     assert!(refused["error"]["message"].as_str().is_some(), "{refused}");
     assert!(!scene.path().join("repo/made").exists());
+}
+
+/// SKL-L2-9
+#[test]
+fn hooks_around_a_tool_refuse_and_ask_through_the_client() {
+    let skill = "---\nname: guarded\nversion: 1.0.0\ndescription: For tests\npermissions: [\"shell:execute:echo\"]\nhooks:\n  PreToolUse:\n    - hooks:\n        - {type: command, command: ./check.sh}\n---\n\n### guarded\n\nDoes it.\n\n#### Command\n\n```bash\necho made\n```\n";
+    let with = |line: &str| {
+        let script = format!("#!/bin/sh\ncat > /dev/null\n{line}\n");
+        project()
+            .file("repo/skills/guarded/SKILL.md", skill)
+            .script("repo/skills/guarded/check.sh", script)
+    };
+    let called = |scene: &Scene| {
+        let mut session = Session::greeted(scene, &["skills"], &with_forms());
+        session.answer = json!({ "action": "accept", "content": { "answer": "once" } });
+        let result = session.call("guarded__guarded", &json!({}));
+        let is_question = |it: &&Value| it["method"] == "elicitation/create";
+        let questions = session.others.iter().filter(is_question);
+        let messages = questions.map(|it| it["params"]["message"].to_string());
+        (result, messages.collect::<Vec<_>>())
+    };
+    let ((text, is_error), questions) = called(&with("echo 'not on a Friday' >&2; exit 2"));
+    assert!(is_error && text.contains("not on a Friday"), "{text}");
+    assert!(questions.len() == 1 && questions[0].contains("./check.sh"), "{questions:?}");
+    let ask = json!({ "hookSpecificOutput": {
+        "hookEventName": "PreToolUse",
+        "permissionDecision": "ask",
+        "permissionDecisionReason": "it is late",
+    } });
+    let (result, questions) = called(&with(&format!("echo '{ask}'")));
+    assert_eq!(result, ("made\n".to_owned(), false));
+    assert!(questions.len() == 2 && questions[1].contains("it is late"), "{questions:?}");
+}
+
+#[test]
+fn hooks_and_commands_surround_a_prompt_that_a_client_calls() {
+    let provider = ScriptedProvider::start(Answer::text(["Fine."]));
+    let text = "---\nname: sum-up\ndescription: Sums up.\ninputs:\n  - name: topic\n    type: text\n    required: true\nhooks:\n  UserPromptSubmit:\n    - hooks:\n        - {type: command, command: 'echo Be brief.'}\n---\n\nAbout {{topic}}: !`echo notes`\n";
+    let scene = project()
+        .file("repo/skills/sum-up/SKILL.md", text)
+        .variable("OPENAI_BASE_URL", &format!("{}/v1", provider.url()))
+        .variable("OPENAI_API_KEY", "sk-secret-of-the-test")
+        .variable("PROWESS_MODEL", "openai/test-model");
+    let values = json!({ "topic": "tea" });
+    let mut session = Session::greeted(&scene, &["skills"], &json!({}));
+    let (refused, is_error) = session.call("sum-up__run", &values);
+    let place = scene.path().join("repo/skills/sum-up").display().to_string();
+    assert!(is_error && refused.contains("a person has to approve its hooks"), "{refused}");
+    assert!(refused.contains(&format!("`prowess run {place} --inputs ")), "{refused}");
+    assert_eq!(session.leave().0.code(), Some(0));
+
+    let mut session = Session::greeted(&scene, &["skills"], &with_forms());
+    let (refused, is_error) = session.call("sum-up__run", &values);
+    assert!(is_error && refused.contains("was not approved"), "{refused}");
+    session.answer = json!({ "action": "accept", "content": { "answer": "once" } });
+    // No model gets half a text: commands run where a person has approved them, and nowhere else.
+    let (refused, is_error) = session.call("sum-up__run", &values);
+    assert!(is_error && refused.contains(" --run-commands`"), "{refused}");
+    assert!(provider.requests().is_empty());
+    let render = ["render", "skills/sum-up", "--run-commands", "--input", "topic=tea"];
+    let approved = scene.run_on_terminal(&render, "y\n");
+    assert!(approved.starts_with("exit 0"), "{approved}");
+    assert_eq!(session.call("sum-up__run", &values), ("Fine.".to_owned(), false));
+    let body = provider.request(0).json();
+    assert_eq!(body["messages"][1]["content"], "About tea: notes\n\nBe brief.");
+    let asked = |it: &&Value| it["method"] == "elicitation/create";
+    let question = session.others.iter().find(asked).expect("a question");
+    let message = question["params"]["message"].as_str().unwrap_or_default();
+    assert!(message.contains("echo Be brief."), "{message}");
 }
 
 #[test]

@@ -169,7 +169,7 @@ fn secrets_of_the_settings_appear_nowhere() {
 fn a_server_that_misbehaves_gets_an_error_and_leaves_nothing_running() {
     for (behaviour, code, expected) in [
         ("error", 1, "the tool `say` of the MCP server `local` failed: the repository is archived"),
-        ("die", 1, "the MCP server `local` has closed the connection"),
+        ("die", 1, "the MCP server `local` closed the connection"),
         ("large", 1, "the MCP server `local` sent a message of more than 8 MiB"),
         ("flood", 1, "the MCP server `local` sent a message of more than 8 MiB"),
         (
@@ -303,7 +303,7 @@ fn a_remote_server_that_is_none_is_said_to_be_none() {
         ),
         (
             "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 4\r\n\r\n<h1>",
-            "the MCP server `local` answered with a page that is not of the protocol: check its URL",
+            "the MCP server `local` responded with something other than MCP; check its URL",
         ),
         (
             "HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n",

@@ -1,7 +1,7 @@
 //! `prowess quiz`, and what every other verb shows of a skill whose quiz is not passed.
 
 use insta::assert_snapshot;
-use prowess_testkit::Scene;
+use prowess_testkit::{Answer, Scene, ScriptedProvider};
 use serde_json::{Value, json};
 
 use crate::scene;
@@ -55,17 +55,22 @@ Write it down.
 
 /// A skill behind a quiz, with a script and a file.
 pub(crate) fn tides() -> Scene {
-    scene()
+    let project = scene()
         .home("home")
         .variable("PATH", "/usr/local/bin:/usr/bin:/bin")
-        .file("repo/.git/HEAD", "ref: refs/heads/main\n")
+        .file("repo/.git/HEAD", "ref: refs/heads/main\n");
+    with_tides(project).inside("repo")
+}
+
+/// Adds that skill to the `skills` of a project.
+pub(crate) fn with_tides(scene: Scene) -> Scene {
+    scene
         .file("repo/skills/tides/SKILL.md", SKILL)
         .file("repo/skills/tides/references/units.md", "A SECRET-FILE about metres.\n")
         .file(
             "repo/skills/tides/scripts/table.sh",
             "#!/bin/sh\n# SECRET-SCRIPT\necho high at noon\n",
         )
-        .inside("repo")
 }
 
 const RIGHT: &str = "[\"  metres \", [\"OBAN\", 0]]";
@@ -240,6 +245,9 @@ fn no_verb_shows_the_answers_or_what_is_withheld() {
         "prompt skills/tides --file SKILL.md",
         "prompt skills/tides --file references/units.md",
         "prompt skills/tides --file ../tides/SKILL.md",
+        "search tides",
+        "scan skills/tides --format json",
+        "agent check skills/tides",
     ]
     .map(str::to_owned)
     .into();
@@ -280,6 +288,40 @@ fn no_verb_shows_the_answers_or_what_is_withheld() {
 }
 
 #[test]
+fn a_workflow_gets_nothing_of_a_closed_skill() {
+    let provider = ScriptedProvider::start(Answer::text(["Nothing."]));
+    let flow = |kind: &str, skill: &str| {
+        json!({
+            "nodes": [
+                { "id": "start", "type": "start" },
+                { "id": "node", "type": kind, "data": { "skillName": skill } },
+                { "id": "end", "type": "end" },
+            ],
+            "edges": [{ "source": "start", "target": "node" }, { "source": "node", "target": "end" }],
+        })
+        .to_string()
+    };
+    let scene = tides()
+        .file("repo/body.json", flow("llm", "tides"))
+        .file("repo/prompt.json", flow("skill", "tides"))
+        .file("repo/script.json", flow("skill", "tides/scripts/table.sh"))
+        .variable("OPENAI_BASE_URL", &format!("{}/v1", provider.url()))
+        .variable("OPENAI_API_KEY", "sk-secret-of-the-test")
+        .variable("PROWESS_MODEL", "openai/test-model");
+    for flow in ["body.json", "prompt.json", "script.json"] {
+        for format in ["text", "json", "events"] {
+            let shown =
+                scene.run(&format!("workflow run {flow} --input input=x --yes --format {format}"));
+            assert!(!shown.starts_with("exit 0"), "{flow}: {shown}");
+            for secret in SECRETS.iter().chain(&["high at noon"]) {
+                assert!(!shown.contains(secret), "{flow} shows {secret}: {shown}");
+            }
+        }
+    }
+    assert!(provider.requests().is_empty());
+}
+
+#[test]
 fn tries_are_bounded_and_only_a_person_starts_again() {
     let scene = tides();
     for _ in 0..3 {
@@ -309,7 +351,7 @@ fn answers_that_make_no_sense_cost_no_try() {
     assert_snapshot!(scene.run("quiz skills/tides"), @r"
     exit 2
     --- stderr
-    error: nobody can be asked: this is not a terminal
+    error: can't ask questions: this is not a terminal
     hint: give all answers at once with `--answers '[…]'`
     hint: `prowess quiz skills/tides --format json` prints the questions
     ");

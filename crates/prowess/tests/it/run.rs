@@ -41,8 +41,14 @@ pub(crate) fn probe(front_matter: &str, tools: &[Tool<'_>]) -> Scene {
 
 /// The envelope of a run that was said yes to in advance.
 pub(crate) fn envelope(scene: &Scene, tool: &str, inputs: &str) -> Value {
+    envelope_with(scene, tool, inputs, &[])
+}
+
+/// The same with further options.
+pub(crate) fn envelope_with(scene: &Scene, tool: &str, inputs: &str, options: &[&str]) -> Value {
     let path = format!("../skills/probe/{tool}");
     let arguments = ["run", &path, "--inputs", inputs, "--yes", "--format", "json"];
+    let arguments = [&arguments, options].concat();
     let output = scene.output(&arguments, "");
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
         panic!("{error}: {}", String::from_utf8_lossy(&output.stderr));
@@ -469,7 +475,8 @@ fn a_file_with_a_second_name_outside_is_told() {
     let scene = probe("", &[("make", &[], "touch made")]).file("cache/a", "");
     let (outside, inside) = (scene.path().join("cache/a"), scene.path().join("repo/a"));
     std::fs::hard_link(outside, inside).expect("a second name can be given");
-    assert_snapshot!(scene.run("run ../skills/probe --yes"));
+    // Staged writes go to a copy.
+    assert_snapshot!(scene.run("run ../skills/probe --yes --live"));
     assert!(scene.path().join("repo/made").exists());
 }
 
@@ -612,7 +619,7 @@ fn events_are_lines_of_json() {
                 "message": "Skill execution completed successfully",
                 "envelope": {
                     "success": true, "exit_code": 0, "output": "hi\n", "truncated": false,
-                    "duration_ms": 0, "outcome": "success",
+                    "duration_ms": 0, "outcome": "success", "changes": [], "changes_applied": false,
                 },
             } }),
         ]

@@ -19,7 +19,13 @@ fn script(text: &str) -> Scene {
 
 /// Starts a run and waits until its tool has said something.
 pub(crate) fn started(scene: &Scene) -> (Child, BufReader<ChildStdout>) {
-    let mut command = scene.command(&["run", "../skills/probe/wait", "--yes"]);
+    started_with(scene, &[])
+}
+
+/// The same, with further options.
+pub(crate) fn started_with(scene: &Scene, options: &[&str]) -> (Child, BufReader<ChildStdout>) {
+    let arguments = [&["run", "../skills/probe/wait", "--yes"], options].concat();
+    let mut command = scene.command(&arguments);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().expect("it starts");
     let mut output = BufReader::new(child.stdout.take().expect("it is a pipe"));

@@ -1,4 +1,5 @@
-//! Files that a tool left are examined however its run ends (attack sandbox-A10).
+//! Files that a tool left with `--live` are examined however its run ends (attack sandbox-A10). Otherwise a run that is
+//! ended leaves none.
 
 #![cfg(target_os = "linux")]
 
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 use prowess_testkit::Scene;
 
 use crate::run::probe;
-use crate::run_endings::{processes, started};
+use crate::run_endings::{processes, started, started_with};
 
 /// Leads git elsewhere, and does not end when it is asked to.
 const PLANTS: &str = "#!/bin/sh
@@ -31,7 +32,7 @@ fn is_planted(scene: &Scene) -> bool {
 #[test]
 fn a_second_signal_does_not_skip_the_look() {
     let scene = scene();
-    let (mut child, _output) = started(&scene);
+    let (mut child, _output) = started_with(&scene, &["--live"]);
     assert!(is_planted(&scene), "the tool is at work");
     // Two different ones: the system makes one of two that are alike.
     for signal in ["-INT", "-TERM"] {
@@ -46,7 +47,7 @@ fn a_second_signal_does_not_skip_the_look() {
 #[test]
 fn the_next_run_looks_at_what_a_killed_one_left() {
     let scene = scene();
-    let (mut child, _output) = started(&scene);
+    let (mut child, _output) = started_with(&scene, &["--live"]);
     child.kill().expect("SIGKILL");
     child.wait().expect("it is gone");
     let patience = Instant::now() + Duration::from_mins(1);
@@ -69,4 +70,22 @@ fn the_next_run_looks_at_what_a_killed_one_left() {
     assert_eq!(look(), "");
     let notes = std::fs::read_dir(scene.path().join("home/.local/share/prowess/runs"));
     assert_eq!(notes.expect("there were some").count(), 0);
+}
+
+#[test]
+fn a_run_that_is_killed_leaves_nothing() {
+    let scene = scene();
+    let (mut child, _output) = started(&scene);
+    assert!(!is_planted(&scene), "the tool has written it, to a place of its own");
+    child.kill().expect("SIGKILL");
+    child.wait().expect("it is gone");
+    let patience = Instant::now() + Duration::from_mins(1);
+    while !processes(&scene).is_empty() {
+        assert!(Instant::now() < patience, "something lives on");
+        std::thread::yield_now();
+    }
+    assert!(!is_planted(&scene));
+    // Nothing of it can be applied later either.
+    let listed = scene.run("runs list");
+    assert!(listed.contains("there are no changes of runs"), "{listed}");
 }

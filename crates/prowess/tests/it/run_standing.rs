@@ -102,7 +102,8 @@ fn a_folder_with_keys_stays_writable() {
     let scene = probe("", &[("make", &[], "./make.sh")])
         .script("skills/probe/make.sh", "#!/bin/sh\necho made > new\necho stolen > .env\n")
         .file("repo/.env", "KEY=1\n");
-    let shown = scene.run("run ../skills/probe --yes");
+    // The tool fails, so its changes are applied only if asked.
+    let shown = scene.run("run ../skills/probe --yes --keep-changes");
     assert!(!shown.starts_with("exit 0"), "{shown}");
     assert_eq!(scene.text("repo/new"), "made\n");
     assert_eq!(scene.text("repo/.env"), "KEY=1\n");

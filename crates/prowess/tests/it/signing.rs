@@ -112,13 +112,19 @@ fn a_signature_of_other_tools_counts_too() {
     assert!(pem.starts_with("-----BEGIN PUBLIC KEY-----\n"), "{pem}");
     let said = scene.run_with(&["trust", "add", "-", "--role", "root"], &pem);
     assert!(said.starts_with("exit 0"), "{said}");
-    assert_snapshot!(steady(&scene.run("install ./greet")), @"
+    // A signature by P-256 is written with as many bytes as its numbers happen to need.
+    let size: u64 = ["SKILL.md", "skill.oms.sig"]
+        .map(|file| scene.bytes(&format!("greet/{file}")).len() as u64)
+        .iter()
+        .sum();
+    let installed = scene.run("install ./greet").replace(&format!("({size} bytes)"), "([SIZE])");
+    assert_snapshot!(steady(&installed), @"
     exit 0
     --- stderr
     using your own skills in `~/.local/share/prowess`
     greet 1.0.0, verified
       from   [SCENE]/greet
-      files  2 (1339 bytes)
+      files  2 ([SIZE])
       signed oms key [HEX]
       agent  follows its text with the agent's own rights
     installed greet 1.0.0

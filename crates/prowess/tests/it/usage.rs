@@ -197,8 +197,8 @@ fn words_of_other_tools_are_understood() {
     }
     let help = scene.stdout("--help");
     assert!(!help.contains("uninstall"), "they are not advertised: {help}");
-    let said = scene.run("publish");
-    assert!(said.starts_with("exit 2") && said.contains("hint: `prowess pack`"), "{said}");
+    let said = scene.run("unpublish");
+    assert!(said.starts_with("exit 2") && said.contains("hint: `prowess yank"), "{said}");
 }
 
 #[cfg(target_os = "linux")]

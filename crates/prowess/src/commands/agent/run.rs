@@ -10,16 +10,13 @@ use std::time::Duration;
 use clap::Args;
 use prowess_agent::{
     AgentContext, AgentLimits, AgentSource, AgentTask, ApprovalDesk, AssembledAgent, CallQuestion,
-    FileTranscript, NamedText, SkillReader, Transcript, TranscriptFolder, assemble,
-    read_transcript, run_agent,
+    FileTranscript, NamedText, Transcript, TranscriptFolder, assemble, read_transcript, run_agent,
 };
 use prowess_core::{BoxFuture, Envelope, Event, Model};
 use prowess_engine::service::{ExecutionService, Owner, ServiceLimits, Shutdown};
 use prowess_engine::{
-    ApprovalReply, CancellationToken, Consent, Engine, HookServices, PythonWorkers, World,
-    command_line_tool,
+    ApprovalReply, CancellationToken, Consent, Engine, PythonWorkers, World, command_line_tool,
 };
-use prowess_format::command;
 use prowess_library::Library;
 use prowess_policy::Mode;
 use serde_json::Value;
@@ -29,10 +26,11 @@ use crate::commands::Outcome;
 use crate::error::Error;
 use crate::render::run_events::Format;
 use crate::run::call_run::{self, NotRun};
+use crate::run::hook_services::hook_services;
 use crate::run::inputs::{self, InputOptions};
 use crate::run::prompt_run;
 use crate::run::standing::{self, StandingOptions};
-use crate::run::terminal_command::terminal_command;
+use crate::run::terminal_command::{render_command, terminal_command};
 use crate::run::tool_run;
 use crate::session;
 use crate::skill::skill_ref;
@@ -80,7 +78,7 @@ Exit codes:
     1  the model or the transcript failed
     2  the arguments are wrong, or there is no such skill set
     3  there is no such file, skill or transcript
-  123  the turns or tokens are used up, or the model went round in circles
+  123  the turns or tokens are used up, or the agent got stuck
   124  the time is over, or the model did not answer in time
   125  not started: the manifest has errors, a skill is missing, or there is
        no model
@@ -287,7 +285,7 @@ fn work(
         workers: PythonWorkers::new(WORKERS),
         ..prowess_library::engine(Arc::clone(world))
     };
-    engine.hooks = hook_services(arguments, library, &engine)?;
+    engine.hooks = hook_services(library, arguments.model.as_deref())?;
     let script_engine = World::clone(world)
         .for_tool(&command_line_tool("true"))
         .map(|world| Engine { world: Arc::new(world), ..engine.clone() })
@@ -304,7 +302,7 @@ fn work(
         retriever: Some(Arc::new(prompt_run::bases(world))),
         skills: library.in_folders(skill_folders(assembled, world)),
         consent: if arguments.yes { Consent::InAdvance } else { Consent::None },
-        desk: Box::new(TerminalDesk { show: &show, cancel: cancel.clone() }),
+        desk: Box::new(TerminalDesk { show: &show, mode: arguments.mode, cancel: cancel.clone() }),
         transcript: Some(Box::new(transcript) as Box<dyn Transcript>),
         limits: AgentLimits {
             turns: arguments.max_turns,
@@ -330,22 +328,6 @@ fn work(
     Ok(envelope)
 }
 
-/// What hooks need: those of type `prompt` and `agent` ask the model of the agent, unless they name another one.
-fn hook_services(
-    arguments: &Arguments,
-    library: &Arc<Library>,
-    engine: &Engine,
-) -> Result<HookServices, Error> {
-    let world = library.world();
-    let (variables, folder) = (world.environment.clone(), world.state.config.clone());
-    let chosen = arguments.model.clone();
-    let open = move |name: Option<&str>| {
-        prowess_models::choose(name.or(chosen.as_deref()), &variables, &folder).map(Arc::from)
-    };
-    let reader = SkillReader::new(engine.quizzes.clone(), open);
-    Ok(HookServices { agent: Some(Arc::new(reader)), ..library.hook_services()? })
-}
-
 /// Where the skills that prompt skills depend on may be: beside them, and among the user's own.
 fn skill_folders(assembled: &AssembledAgent, world: &World) -> Vec<PathBuf> {
     let beside = assembled.agent.skills.iter().filter_map(|skill| skill.place().parent());
@@ -358,6 +340,7 @@ fn skill_folders(assembled: &AssembledAgent, world: &World) -> Vec<PathBuf> {
 /// Asks on the terminal that also shows the events. Without one, it prints the command that asks.
 struct TerminalDesk<'a, 'p> {
     show: &'a Mutex<AgentPrinter<'p>>,
+    mode: Mode,
     cancel: CancellationToken,
 }
 
@@ -376,7 +359,8 @@ impl ApprovalDesk for TerminalDesk<'_, '_> {
             ));
             let hint = match tool {
                 Some(tool) if request.can_be_remembered => {
-                    let command = terminal_command(skill, tool, values, working_directory);
+                    let command =
+                        terminal_command(skill, Some(tool), values, self.mode, working_directory);
                     format!(
                         "this asks you, and a lasting yes counts for the agent too: `{command}`"
                     )
@@ -386,9 +370,7 @@ impl ApprovalDesk for TerminalDesk<'_, '_> {
                         .to_owned()
                 }
                 None if !request.injected.is_empty() => {
-                    let place = skill.place().display().to_string();
-                    let words = ["prowess", "render", &place, "--run-commands"].map(str::to_owned);
-                    let command = inline(&command::join(&words)).into_owned();
+                    let command = render_command(skill, self.mode);
                     format!(
                         "this asks you, and a lasting yes counts for the agent too: `{command}`"
                     )

@@ -11,13 +11,16 @@ use prowess_format::command;
 use prowess_mcp::{
     AskOnTerminal, HttpSettings, LeftOut, ServerSettings, SkillServer, SkillSource, Wording,
 };
+use prowess_policy::Mode;
 use tokio_util::sync::CancellationToken;
 
 use super::Outcome;
 use crate::error::Error;
 use crate::render::problem_text::hints;
+use crate::run::hook_services::hook_services;
 use crate::run::prompt_run;
-use crate::run::terminal_command::terminal_command;
+use crate::run::terminal_command::{render_command, terminal_command};
+use crate::run::tool_run;
 use crate::session;
 use crate::terminal::approval_prompt;
 use crate::terminal::printer::{Printer, inline};
@@ -34,6 +37,9 @@ pub(crate) struct ServeArguments {
     /// `prowess list` shows as usable
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
+    /// The mode you are in: Global, Dev, Meeting or Writer; skills of others are left out
+    #[arg(long, value_name = "MODE", default_value = "Global", value_parser = tool_run::parse_mode)]
+    mode: Mode,
     /// Serve over HTTP at this address instead of standard input and output
     ///
     /// Loopback addresses such as `127.0.0.1:8765` are reachable from this machine
@@ -60,7 +66,9 @@ pub(crate) fn run(arguments: &ServeArguments, printer: &mut Printer) -> Result<O
     let bases = prompt_run::bases(library.world());
     let settings = ServerSettings {
         source: <dyn SkillSource>::of_library(Arc::clone(&library), arguments.paths.clone()),
+        mode: arguments.mode,
         wording: Arc::new(CommandLine),
+        hooks: hook_services(&library, None)?,
         retriever: Some(Arc::new(bases)),
         report: Box::new(report),
         with_fixtures: arguments.conformance_fixtures,
@@ -174,13 +182,11 @@ impl Wording for CommandLine {
     }
 
     fn ask_on_terminal(&self, call: &AskOnTerminal<'_>) -> String {
-        terminal_command(call.skill, call.tool, call.values, call.working_directory)
+        terminal_command(call.skill, call.tool, call.values, call.mode, call.working_directory)
     }
 
-    fn approve_commands(&self, skill: &LoadedSkill) -> String {
-        let place = skill.place().display().to_string();
-        let words = ["prowess", "render", &place, "--run-commands"].map(str::to_owned);
-        inline(&command::join(&words)).into_owned()
+    fn approve_commands(&self, skill: &LoadedSkill, mode: Mode) -> String {
+        render_command(skill, mode)
     }
 }
 

@@ -25,8 +25,8 @@ use crate::terminal::printer::{Printer, inline};
 
 /// The identifier of the extension for skills (SEP-2640).
 const SKILLS: &str = "io.modelcontextprotocol/skills";
-/// The most tools that are listed.
-const MAX_TOOLS: usize = 1_000;
+/// The most tools, and the most skills, that are listed.
+const MAX_LISTED: usize = 1_000;
 /// The most pages of them that are read.
 const MAX_PAGES: usize = 50;
 /// The most characters of a name or of a command.
@@ -39,10 +39,11 @@ const MAX_TEXT: usize = 120;
 /// `prowess install mcp:SERVER` installs the skills that one publishes. Nothing is
 /// started.
 ///
-/// With `--connect`, each named server is connected to, and its tools are listed. A
-/// server that is a program is started in a sandbox, after you have agreed: it can
-/// read the working directory, it gets the variables of its own settings, and it has
-/// no network. `--allow` grants more; with `--remember` also to later connections.
+/// With `--connect`, each named server is connected to, and its tools and the skills
+/// that it publishes are listed. A server that is a program is started in a sandbox,
+/// after you have agreed: it can read the working directory, it gets the variables of
+/// its own settings, and it has no network. `--allow` grants more; with `--remember`
+/// also to later connections.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -159,26 +160,52 @@ fn connect(
 
 fn offered(session: &mut dyn prowess_core::McpSession) -> Result<Value, McpError> {
     let facts = session.server().clone();
-    let mut tools = Vec::new();
-    if facts.capabilities.get("tools").is_some() {
-        let mut params = Map::new();
-        for _ in 0..MAX_PAGES {
-            let page = session.request("tools/list", params)?;
-            let names = page["tools"].as_array().into_iter().flatten();
-            tools.extend(names.filter_map(|tool| tool["name"].as_str().map(str::to_owned)));
-            let cursor = page.get("nextCursor").filter(|cursor| cursor.is_string());
-            let Some(cursor) = cursor.filter(|_| tools.len() < MAX_TOOLS) else { break };
-            params = Map::from_iter([("cursor".to_owned(), cursor.clone())]);
-        }
-    }
-    tools.truncate(MAX_TOOLS);
+    let publishes_skills = facts.capabilities["extensions"].get(SKILLS).is_some();
+    let tools = if facts.capabilities.get("tools").is_some() {
+        names(session, "tools/list", |page| &page["tools"], |tool| &tool["name"])?
+    } else {
+        Vec::new()
+    };
+    // SEP-2640: listing a skill fetches nothing of it.
+    let skills = if publishes_skills {
+        names(
+            session,
+            "skills/list",
+            |page| &page["skills"],
+            |skill| &skill["frontmatter"]["name"],
+        )?
+    } else {
+        Vec::new()
+    };
     Ok(json!({
         "name": facts.name,
         "version": facts.version,
         "protocol": facts.protocol,
         "tools": tools,
-        "publishes_skills": facts.capabilities["extensions"].get(SKILLS).is_some(),
+        "publishes_skills": publishes_skills,
+        "skills": skills,
     }))
+}
+
+/// The names of all items of a list, page by page.
+fn names(
+    session: &mut dyn prowess_core::McpSession,
+    method: &str,
+    items: fn(&Value) -> &Value,
+    name: fn(&Value) -> &Value,
+) -> Result<Vec<String>, McpError> {
+    let mut names = Vec::new();
+    let mut params = Map::new();
+    for _ in 0..MAX_PAGES {
+        let page = session.request(method, params)?;
+        let listed = items(&page).as_array().into_iter().flatten();
+        names.extend(listed.filter_map(|item| name(item).as_str().map(str::to_owned)));
+        let cursor = page.get("nextCursor").filter(|cursor| cursor.is_string());
+        let Some(cursor) = cursor.filter(|_| names.len() < MAX_LISTED) else { break };
+        params = Map::from_iter([("cursor".to_owned(), cursor.clone())]);
+    }
+    names.truncate(MAX_LISTED);
+    Ok(names)
 }
 
 fn entry(server: &ListedServer, offered: Option<&Value>, world: &World) -> Value {
@@ -228,6 +255,10 @@ fn text(entry: &Value) -> String {
         for tool in offers["tools"].as_array().into_iter().flatten() {
             let tool = tool.as_str().unwrap_or_default();
             let _ = writeln!(text, "  tool {}", inline(&shorten(tool, MAX_TEXT)));
+        }
+        for skill in offers["skills"].as_array().into_iter().flatten() {
+            let skill = skill.as_str().unwrap_or_default();
+            let _ = writeln!(text, "  skill {}", inline(&shorten(skill, MAX_TEXT)));
         }
         if offers["publishes_skills"] == true {
             let _ = writeln!(text, "  publishes skills: prowess install mcp:{}", part("name"));

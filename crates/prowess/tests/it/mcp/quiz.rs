@@ -151,7 +151,7 @@ fn mistakes_in_calls_are_said_and_cost_nothing() {
     for (tool, arguments, expected) in [
         ("quiz_next", json!({}), "`skill` is missing"),
         ("quiz_next", json!({ "skill": "waves" }), "these have a quiz: `tides`"),
-        ("quiz_answer", json!({ "skill": "tides" }), "`quiz` is a number from 0"),
+        ("quiz_answer", json!({ "skill": "tides" }), "`quiz` must be a number from 0"),
         (
             "quiz_answer",
             json!({ "skill": "tides", "quiz": 0, "question": 0 }),
@@ -170,7 +170,7 @@ fn mistakes_in_calls_are_said_and_cost_nothing() {
         (
             "quiz_answer",
             json!({ "skill": "tides", "quiz": -1, "question": 0, "answer": 0 }),
-            "`quiz` is a number from 0",
+            "`quiz` must be a number from 0",
         ),
     ] {
         let (text, is_error) = session.call(tool, &arguments);

@@ -1,0 +1,215 @@
+//! What a tool changes is applied as a whole, waits for a decision, or is undone.
+
+#![cfg(target_os = "linux")]
+
+use prowess_testkit::Scene;
+use serde_json::Value;
+
+use crate::run::probe;
+
+const FRONT: &str = "permissions: [\"filesystem:write:./**\", \"shell:execute:rm,ln,mkdir\"]\n";
+
+/// A project with one file, and a tool that runs a script in it.
+fn scene(script: &str) -> Scene {
+    probe(FRONT, &[("go", &[], "./go.sh")])
+        .script("skills/probe/go.sh", format!("#!/bin/sh\nset -e\n{script}"))
+        .file("repo/a", "old\n")
+}
+
+const ORDINARY: &str = "echo new > a\nmkdir d\necho x > d/b\n";
+const OBEYED: &str = "echo new > a\necho x > .npmrc\n";
+
+/// The envelope of a run, and its exit code.
+fn run(scene: &Scene, options: &[&str]) -> (Value, i32) {
+    let arguments = [&["run", "../skills/probe/go", "--yes", "--format", "json"], options].concat();
+    let output = scene.output(&arguments, "");
+    let code = output.status.code().expect("it exits");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let envelope = serde_json::from_str(&text)
+        .unwrap_or_else(|_| panic!("{text}{}", String::from_utf8_lossy(&output.stderr)));
+    (envelope, code)
+}
+
+fn id(envelope: &Value) -> String {
+    envelope["run"].as_str().expect("the changes are kept").to_owned()
+}
+
+fn is_there(scene: &Scene, path: &str) -> bool {
+    std::fs::symlink_metadata(scene.path().join("repo").join(path)).is_ok()
+}
+
+/// A verb of `runs` with the id of a run: exit code and both outputs.
+fn runs(scene: &Scene, verb: &str, envelope: &Value, options: &[&str]) -> (i32, String, String) {
+    let id = id(envelope);
+    let output = scene.output(&[&["runs", verb, &id], options].concat(), "");
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    (output.status.code().expect("it exits"), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn ordinary_changes_are_applied_listed_and_undone() {
+    let scene = scene(ORDINARY);
+    let (envelope, code) = run(&scene, &[]);
+    assert_eq!((code, &envelope["changes_applied"]), (0, &Value::Bool(true)), "{envelope:#}");
+    let changes = envelope["changes"].as_array().expect("a list");
+    let top = scene.path().join("repo");
+    let shown: Vec<String> = changes
+        .iter()
+        .map(|it| {
+            let path = std::path::Path::new(it["path"].as_str().expect("a path"));
+            let path = path.strip_prefix(&top).expect("in the project").display();
+            assert_eq!(it["applied"], true);
+            format!("{} {path} {}", it["kind"].as_str().expect("a kind"), it["bytes"])
+        })
+        .collect();
+    assert_eq!(
+        shown,
+        ["changed a 4", "added d 4096", "added d/b 2"].map(|line| line.replace(" 4096", " 0"))
+    );
+    assert_eq!(scene.text("repo/a"), "new\n");
+    let listed = scene.stdout("runs list");
+    assert!(listed.contains(&id(&envelope)) && listed.contains("probe/go"), "{listed}");
+    let (code, patch, _) = runs(&scene, "diff", &envelope, &[]);
+    assert_eq!(code, 0);
+    assert!(patch.contains("-old\n+new\n"), "{patch}");
+    let (code, _, said) = runs(&scene, "undo", &envelope, &[]);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!((scene.text("repo/a").as_str(), is_there(&scene, "d")), ("old\n", false));
+    let (code, _, _) = runs(&scene, "undo", &envelope, &[]);
+    assert_eq!(code, 1, "it is undone already");
+}
+
+#[test]
+fn an_undo_of_what_others_have_changed_is_refused() {
+    let scene = scene(ORDINARY);
+    let (envelope, _) = run(&scene, &[]);
+    let scene = scene.file("repo/a", "theirs\n");
+    let (code, _, said) = runs(&scene, "undo", &envelope, &[]);
+    assert_eq!(code, 1);
+    assert!(said.contains("nothing was undone: `a`"), "{said}");
+    assert_eq!(scene.text("repo/a"), "theirs\n");
+    assert!(is_there(&scene, "d/b"));
+}
+
+#[test]
+fn nothing_is_applied_until_everything_is_accepted() {
+    let scene = scene(OBEYED);
+    let (envelope, code) = run(&scene, &[]);
+    assert_eq!((code, &envelope["changes_applied"]), (125, &Value::Bool(false)), "{envelope:#}");
+    assert_eq!((scene.text("repo/a").as_str(), is_there(&scene, ".npmrc")), ("old\n", false));
+    let (code, _, said) = runs(&scene, "apply", &envelope, &[]);
+    assert_eq!(code, 125, "{said}");
+    assert!(said.contains(".npmrc` needs your decision"), "{said}");
+    let (code, _, said) = runs(&scene, "apply", &envelope, &["--accept", "other"]);
+    assert_eq!(code, 125, "{said}");
+    let (code, _, said) = runs(&scene, "apply", &envelope, &["--accept", ".npmrc", "--remember"]);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!((scene.text("repo/a").as_str(), is_there(&scene, ".npmrc")), ("new\n", true));
+    // It was remembered for this skill.
+    runs(&scene, "undo", &envelope, &[]);
+    let (envelope, code) = run(&scene, &[]);
+    assert_eq!((code, &envelope["changes_applied"]), (0, &Value::Bool(true)), "{envelope:#}");
+}
+
+#[test]
+fn accept_names_what_else_may_be_applied() {
+    let scene = scene("echo x > .npmrc\nln -s /etc/passwd out\n");
+    let (envelope, code) = run(&scene, &["--accept", ".npmrc"]);
+    assert_eq!(code, 125, "the link leads out: {envelope:#}");
+    assert!(!is_there(&scene, ".npmrc"));
+    let (envelope, code) = run(&scene, &["--accept", ".npmrc", "--accept", "out"]);
+    assert_eq!((code, &envelope["exit_code"]), (0, &Value::from(0)), "{envelope:#}");
+    assert!(is_there(&scene, ".npmrc") && is_there(&scene, "out"));
+}
+
+#[test]
+fn a_link_in_a_repository_is_never_accepted() {
+    let scene = scene("ln -s ../../home/.profile .git/logs\n");
+    let (envelope, code) = run(&scene, &["--accept", "**"]);
+    assert_eq!(code, 125, "{envelope:#}");
+    let (code, _, said) = runs(&scene, "apply", &envelope, &["--accept", "**"]);
+    assert_eq!(code, 125);
+    assert!(said.contains("is never applied"), "{said}");
+    assert!(!is_there(&scene, ".git/logs"));
+    let (code, _, _) = runs(&scene, "discard", &envelope, &[]);
+    assert_eq!(code, 0);
+    let (code, _, _) = runs(&scene, "show", &envelope, &[]);
+    assert_eq!(code, 3, "it is forgotten");
+}
+
+#[test]
+fn a_dry_run_leaves_a_patch() {
+    let scene = scene(ORDINARY);
+    let (envelope, code) = run(&scene, &["--dry-run", "--patch", "change.patch"]);
+    assert_eq!((code, &envelope["changes_applied"]), (0, &Value::Bool(false)), "{envelope:#}");
+    assert_eq!((scene.text("repo/a").as_str(), is_there(&scene, "d")), ("old\n", false));
+    let patch = scene.text("repo/change.patch");
+    let applied = std::process::Command::new("git")
+        .args(["apply", "change.patch"])
+        .current_dir(scene.path().join("repo"))
+        .status();
+    assert!(applied.expect("there is git").success(), "{patch}");
+    assert_eq!((scene.text("repo/a").as_str(), is_there(&scene, "d/b")), ("new\n", true));
+    // Somebody else, git, has changed the files: that is a conflict.
+    let (code, _, said) = runs(&scene, "apply", &envelope, &[]);
+    assert_eq!(code, 1, "{said}");
+}
+
+#[test]
+fn a_review_without_a_terminal_applies_nothing() {
+    let scene = scene(OBEYED);
+    let (envelope, code) = run(&scene, &["--review"]);
+    assert_eq!(code, 125, "{envelope:#}");
+    assert!(!is_there(&scene, ".npmrc"));
+    // `--yes` answers for ordinary changes.
+    let scene = self::scene(ORDINARY);
+    let (envelope, code) = run(&scene, &["--review"]);
+    assert_eq!((code, &envelope["changes_applied"]), (0, &Value::Bool(true)), "{envelope:#}");
+}
+
+#[test]
+fn a_review_shows_the_diff_and_asks() {
+    let scene = scene(OBEYED);
+    let arguments = ["run", "../skills/probe/go", "--yes", "--review"];
+    let said = scene.run_on_terminal(&arguments, "n\n");
+    assert!(said.contains("+new") && said.contains("? added"), "{said}");
+    assert_eq!((scene.text("repo/a").as_str(), is_there(&scene, ".npmrc")), ("old\n", false));
+    scene.run_on_terminal(&arguments, "y\n");
+    assert_eq!((scene.text("repo/a").as_str(), is_there(&scene, ".npmrc")), ("new\n", true));
+}
+
+#[test]
+fn a_tool_that_fails_changes_nothing_unless_asked() {
+    let scene = scene("echo new > a\nexit 3\n");
+    let (envelope, code) = run(&scene, &[]);
+    assert_eq!((code, &envelope["changes_applied"]), (3, &Value::Bool(false)), "{envelope:#}");
+    assert_eq!(scene.text("repo/a"), "old\n");
+    let (envelope, code) = run(&scene, &["--keep-changes"]);
+    assert_eq!((code, &envelope["changes_applied"]), (3, &Value::Bool(true)), "{envelope:#}");
+    assert_eq!(scene.text("repo/a"), "new\n");
+}
+
+#[test]
+fn live_writes_are_asked_for_and_said() {
+    let scene = scene("echo new > a\nexit 3\n");
+    let (envelope, code) = run(&scene, &["--live"]);
+    assert_eq!((code, envelope.get("changes")), (3, None), "{envelope:#}");
+    assert_eq!(scene.text("repo/a"), "new\n");
+    let arguments = ["run", "../skills/probe/go", "--live"];
+    let said = scene.run_on_terminal(&arguments, "n\n");
+    assert!(said.contains("can't be undone"), "{said}");
+}
+
+#[test]
+fn options_for_changes_need_a_tool() {
+    let scene = scene(ORDINARY).file(
+        "skills/prompt/SKILL.md",
+        "---\nname: prompt\ndescription: Says something\ntype: prompt\n---\n\nSay {{text}}\n",
+    );
+    let said = scene.run("run ../skills/probe/go --remember --yes");
+    assert!(said.contains("`--remember` needs `--allow` or `--accept`"), "{said}");
+    let said = scene.run("run ../skills/probe/go --accept ../x --yes");
+    assert!(said.starts_with("exit 2") && said.contains("invalid `--accept`"), "{said}");
+    let said = scene.run("runs show abcdef");
+    assert!(said.starts_with("exit 3"), "{said}");
+}
