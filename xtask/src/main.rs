@@ -17,6 +17,7 @@ mod start;
 mod terminal;
 mod test;
 mod usage;
+mod web;
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -74,6 +75,12 @@ const COMMANDS: &[Command] = &[
         summary: "Run the tests that ask a real language model",
         help: real_model::HELP,
         run: real_model::run,
+    },
+    Command {
+        name: "web",
+        summary: "Build, check and try the web app",
+        help: web::HELP,
+        run: web::run,
     },
     Command {
         name: "codegen",

@@ -1,5 +1,9 @@
 //! `cargo xtask start`: from a fresh clone to a first result.
 
+mod registry;
+mod server;
+mod studio;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -12,8 +16,10 @@ pub(crate) const HELP: &str = "\
 Build Prowess and try it on the bundled example skills
 
 Builds the binary, checks every skill in `examples/`, shows what Prowess understood of each, and runs the tools of some: a
-command, a script, a Python function, an OpenClaw handler, and one that reaches for what it may not have. Nothing is
-installed and nothing outside the build folder is written.
+command, a script, a Python function, an OpenClaw handler, and one that reaches for what it may not have. At the end a
+registry is started in which these skills are published, and the studio with them and a scripted model: on a terminal until
+Ctrl-C, elsewhere only to ask for their health.
+Nothing is installed and nothing outside the build folder is written.
 
 The build is the profile `start` of `Cargo.toml`, which optimises little: it takes less than half of the processor time of a
 release build. `cargo build --release` builds the optimised binary.
@@ -53,7 +59,12 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     terminal::say(
         "For daily use, `cargo build --release` builds an optimised `target/release/prowess`.",
     );
-    Ok(())
+
+    terminal::heading("The registry, with these skills");
+    let _registry = registry::start(&prowess, &root, &examples)?;
+
+    terminal::heading("The studio, with these skills and a scripted model");
+    studio::run(&prowess, &root)
 }
 
 /// A tool to run, and what it shows.

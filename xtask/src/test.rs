@@ -10,13 +10,14 @@ use anyhow::{Context as _, Result};
 use crate::fuzz::Corpus;
 use crate::process::{self, cargo, command};
 use crate::terminal::{self, Align, Style};
-use crate::{codegen, fuzz, ledger, usage};
+use crate::web::Node;
+use crate::{codegen, fuzz, ledger, usage, web};
 
 pub(crate) const HELP: &str = "\
 Install what the tests need, then run every check of the project
 
 Steps, in order: formatting, clippy, tests, documentation examples, documentation, generated reference
-pages, requirements ledger, a short fuzz run. Stops at the first step that fails and says how to run
+pages, requirements ledger, the web app and its journeys in a browser, a short fuzz run. Stops at the first step that fails and says how to run
 that step alone.
 
 Usage: cargo xtask test [--no-install]
@@ -51,10 +52,14 @@ const SARIF_SCHEMA: &str = "PROWESS_SARIF_SCHEMA";
 const JSONSCHEMA_PYTHON: &str = "PROWESS_JSONSCHEMA_PYTHON";
 const AJV: &str = "PROWESS_AJV";
 
-/// The folder that has the official test suite of MCP with its Node.js, and the interpreter that has the SDK; the tests of the
-/// MCP server read these variables.
+/// The folders that have the official test suite of MCP with its Node.js and the Inspector, and the interpreter that has the
+/// SDK; the tests of the MCP server and client read these variables.
 const MCP_CONFORMANCE: &str = "PROWESS_MCP_CONFORMANCE";
+const MCP_INSPECTOR: &str = "PROWESS_MCP_INSPECTOR";
 const MCP_PYTHON: &str = "PROWESS_MCP_PYTHON";
+
+/// The folder that has the clients of other registries; the tests that run them against ours read this variable.
+const SKILL_CLIENTS: &str = "PROWESS_SKILL_CLIENTS";
 
 struct Step {
     name: &'static str,
@@ -72,8 +77,13 @@ struct Tools {
     jsonschema_python: PathBuf,
     ajv: PathBuf,
     mcp_conformance: PathBuf,
+    mcp_inspector: PathBuf,
     mcp_python: PathBuf,
+    skill_clients: PathBuf,
     wordllama: PathBuf,
+    node: Node,
+    /// Packages of the web app are installed by its steps.
+    permission: install::Permission,
     /// Where the system has such a package.
     pgvector: Option<PathBuf>,
 }
@@ -130,7 +140,9 @@ const STEPS: &[Step] = &[
                 PROWESS_JSONSCHEMA_PYTHON=$PWD/target/tools/jsonschema/bin/python \
                 PROWESS_AJV=$PWD/target/tools/ajv \
                 PROWESS_MCP_CONFORMANCE=$PWD/target/tools/mcp-conformance \
+                PROWESS_MCP_INSPECTOR=$PWD/target/tools/mcp-inspector \
                 PROWESS_MCP_PYTHON=$PWD/target/tools/mcp/bin/python \
+                PROWESS_SKILL_CLIENTS=$PWD/target/tools/skill-clients \
                 cargo nextest run --workspace",
         run: run_tests,
     },
@@ -156,6 +168,16 @@ const STEPS: &[Step] = &[
         run: |_| codegen::run(&["--check".to_owned()]),
     },
     Step { name: "requirements ledger", again: "cargo xtask ledger", run: |_| ledger::run(&[]) },
+    Step {
+        name: "web app",
+        again: "cargo xtask web --check",
+        run: |tools| web::check(&tools.node, tools.permission),
+    },
+    Step {
+        name: "web journeys",
+        again: "cargo xtask web --e2e",
+        run: |tools| web::journeys(&tools.node, tools.permission, None),
+    },
     Step {
         name: "fuzzing",
         again: "cargo xtask fuzz --seconds 10",
@@ -229,7 +251,9 @@ fn run_tests(tools: &Tools) -> Result<()> {
     cargo.env(JSONSCHEMA_PYTHON, &tools.jsonschema_python);
     cargo.env(AJV, &tools.ajv);
     cargo.env(MCP_CONFORMANCE, &tools.mcp_conformance);
+    cargo.env(MCP_INSPECTOR, &tools.mcp_inspector);
     cargo.env(MCP_PYTHON, &tools.mcp_python);
+    cargo.env(SKILL_CLIENTS, &tools.skill_clients);
     cargo.env(WORDLLAMA, &tools.wordllama);
     if let Some(pgvector) = &tools.pgvector {
         cargo.env(PGVECTOR, pgvector);

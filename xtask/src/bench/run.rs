@@ -13,7 +13,8 @@ use crate::terminal::{self, Align};
 use crate::test::install::{self, Permission};
 use crate::usage;
 
-pub(crate) const SUMMARY: &str = "`true` behind walls beside bare, bubblewrap and srt";
+pub(crate) const SUMMARY: &str =
+    "`true` behind walls beside bare, bubblewrap and srt, and what staging writes adds";
 
 /// Goals, as ratios to a bare start in the same run.
 const COLD_GOAL: f64 = 5.0;
@@ -80,6 +81,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         ));
     }
     print!("{}", terminal::table(&[Align::Left, Align::Right, Align::Right, Align::Left], &rows));
+    writes()?;
     let more = whole_way()?;
     println!(
         "\n`prowess run` on a command takes {:.1} ms more than the command: {}",
@@ -104,6 +106,37 @@ fn row(name: &str, micros: f64, bare: f64, goal: String) -> Vec<String> {
         format!("{:.2}", micros / bare),
         goal,
     ]
+}
+
+/// What staging adds to tools that write: a goal for each, as a ratio to the same run that writes directly.
+const WRITES: &[(&str, &str, f64)] = &[
+    ("none", "nothing", 1.3),
+    ("one", "one of 10,000 files", 1.3),
+    ("thousand", "1,000 of 10,000 files", 1.5),
+    ("large", "100 MB", 1.3),
+];
+
+fn writes() -> Result<()> {
+    terminal::heading("Writing, staged and applied beside directly");
+    let text = example::run("prowess-engine", "staged_writes", &[])?;
+    let mut rows =
+        vec![["a tool that writes", "directly", "staged", "goal"].map(str::to_owned).to_vec()];
+    for (name, what, most) in WRITES {
+        let time = |way: &str| {
+            let name = format!("{name}-{way}");
+            example::figure(&text, &name).with_context(|| format!("the time `{name}` is missing"))
+        };
+        let (direct, staged) = (time("direct")?, time("staged")?);
+        let ratio = staged / direct;
+        rows.push(vec![
+            (*what).to_owned(),
+            format!("{direct:.1} ms"),
+            format!("{staged:.1} ms"),
+            goal(ratio <= *most, &format!("{ratio:.2}, ≤ {most}")),
+        ]);
+    }
+    print!("{}", terminal::table(&[Align::Left, Align::Right, Align::Right, Align::Left], &rows));
+    Ok(())
 }
 
 fn warm_python() -> Result<[f64; 3]> {

@@ -7,6 +7,9 @@ use std::process::Stdio;
 
 use anyhow::{Context as _, Result, ensure};
 
+mod beside;
+mod code_level;
+
 use crate::fresh::cpu_time_of_children;
 use crate::process::{self, cargo, target_dir, workspace_root};
 use crate::terminal::{self, Align, say};
@@ -18,6 +21,10 @@ pub(crate) const SUMMARY: &str = "what the scanner finds in labelled skills, and
 const BLOCKED_GOAL: f64 = 1.0;
 const REVIEWED_GOAL: f64 = 5.0;
 const PREREQUISITE_GOAL: f64 = 98.0;
+const CODE_GOAL: f64 = 92.0;
+const INJECTION_GOAL: f64 = 60.0;
+/// Categories that only text belongs to.
+const INJECTION: &[&str] = &["instruction-override", "concealment"];
 const MEAN_GOAL: f64 = 4.0;
 const SLOWEST_GOAL: f64 = 50.0;
 
@@ -33,8 +40,12 @@ struct Row {
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let mut set = workspace_root().join("../shared/scan");
     let mut half = None;
+    let mut peers = None;
     for argument in arguments {
         match argument.as_str() {
+            folder if folder.starts_with("--beside=") => {
+                peers = Some(PathBuf::from(&folder["--beside=".len()..]));
+            }
             "--first-half" => half = Some(0),
             "--second-half" => half = Some(1),
             other if other.starts_with('-') => return Err(usage::unexpected(other)),
@@ -68,14 +79,71 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         .collect();
     ensure!(!rows.is_empty(), "the manifest names no skill that is there");
     print(&rows);
+    let scratch = target_dir().join("bench-scan");
+    if scratch.exists() {
+        fs::remove_dir_all(&scratch)?;
+    }
+    for name in ["code-level", "code-level-validation"] {
+        print_code_level(&program, name, &scratch)?;
+    }
     let mut times: Vec<f64> = measured.values().map(|(_, time)| *time).collect();
     times.sort_by(f64::total_cmp);
     let slowest = times.get(times.len() * 99 / 100).copied().unwrap_or_default();
     #[expect(clippy::cast_precision_loss, reason = "there are some hundred skills")]
     let mean = cpu.map_or(0.0, |cpu| cpu.as_secs_f64() * 1e3 / times.len() as f64);
     say(&format!(
-        "\nprocessor time for each skill: {mean:.2} ms on average (goal {MEAN_GOAL}), 99 of 100 below {slowest:.1} ms of wall time (goal {SLOWEST_GOAL})"
+        "\nprocessor time for each skill: {mean:.2} ms on average (goal {MEAN_GOAL}), 99 of 100 below {slowest:.1} ms (goal {SLOWEST_GOAL})"
     ));
+    if let Some(commands) = peers {
+        terminal::heading("Other scanners, same skills");
+        beside::run(&commands, &groups(&set, &rows), &scratch.join("beside"))?;
+    }
+    Ok(())
+}
+
+/// The groups of skills that the scanners are compared on.
+fn groups(set: &Path, rows: &[Row]) -> Vec<beside::SkillGroup> {
+    let folders = |wanted: &dyn Fn(&Row) -> bool| {
+        let label = |row: &Row| if row.is_malicious { "malicious" } else { "benign" };
+        let wanted = rows.iter().filter(|row| wanted(row));
+        wanted.map(|row| set.join("dev").join(label(row)).join(&row.id)).collect()
+    };
+    vec![
+        ("fake prerequisites", folders(&|row| row.category == "fake-prerequisite")),
+        ("malicious and strong", folders(&|row| row.is_malicious && row.strength == "strong")),
+        ("benign", folders(&|row| !row.is_malicious)),
+    ]
+}
+
+/// What is found in the samples of code.
+fn print_code_level(program: &Path, name: &str, scratch: &Path) -> Result<()> {
+    let folder = scratch.join(name);
+    let file = workspace_root().join("fixtures/scan").join(format!("{name}.txt"));
+    let samples = code_level::unpack(&file, &folder)?;
+    let mut measured = BTreeMap::new();
+    measure(program, &folder, &mut measured)?;
+    let mut counts: BTreeMap<&str, (usize, usize, usize)> = BTreeMap::new();
+    for sample in &samples {
+        let verdict = measured.get(&sample.folder).map_or("", |(verdict, _)| verdict.as_str());
+        let category = if sample.is_attack { sample.category.as_str() } else { "benign" };
+        for key in [category, if sample.is_attack { "all attacks" } else { "benign" }] {
+            let count = counts.entry(key).or_default();
+            count.0 += 1;
+            count.1 += usize::from(verdict == "BLOCK");
+            count.2 += usize::from(verdict == "REVIEW");
+            if key == "benign" {
+                break;
+            }
+        }
+    }
+    say(&format!("\n{name} (goal for attacks {CODE_GOAL} %)"));
+    for (category, (whole, blocked, reviewed)) in counts {
+        let (low, high) = interval(blocked + reviewed, whole);
+        say(&format!(
+            "  {category}: {whole} samples, {blocked} blocked, {reviewed} reviewed, found {:.1} % ({low:.1}–{high:.1})",
+            share(blocked + reviewed, whole)
+        ));
+    }
     Ok(())
 }
 
@@ -159,6 +227,13 @@ fn print(rows: &[Row]) {
         share(count(&benign, "BLOCK"), benign.len()),
         share(count(&benign, "REVIEW"), benign.len()),
         share(found, lures.len()),
+    ));
+    let injections: Vec<&Row> =
+        rows.iter().filter(|row| INJECTION.contains(&row.category.as_str())).collect();
+    let found = injections.len() - count(&injections, "ALLOW");
+    say(&format!(
+        "prompt injection found {:.1} % (goal {INJECTION_GOAL})",
+        share(found, injections.len())
     ));
 }
 

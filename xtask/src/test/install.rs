@@ -8,9 +8,10 @@ use anyhow::{Context as _, Result, bail};
 use super::Tools;
 use crate::process::{self, cargo, command, succeeds};
 use crate::terminal::say;
+use crate::web;
 
 /// Whether the developer lets us install things.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Permission {
     Granted,
     Withheld,
@@ -48,6 +49,12 @@ const MCP: (&str, &str) = ("mcp", "2.3.0");
 /// The official test suite of MCP, and the Node.js that it needs, which is newer than that of most systems.
 const MCP_CONFORMANCE: (&str, &str) = ("@modelcontextprotocol/conformance", "0.2.0-alpha.12");
 const MCP_NODE: &str = "node@24";
+/// A client of MCP by the protocol's makers, which tests call from the command line.
+const MCP_INSPECTOR: (&str, &str) = ("@modelcontextprotocol/inspector", "2.12.0");
+
+/// The clients of other registries, which are run against ours. The newest of the second one needs a newer Node.js than most
+/// systems have.
+const SKILL_CLIENTS: [(&str, &str); 2] = [("clawhub", "0.23.3"), ("skills", "1.5.7")];
 
 pub(super) fn tools(permission: Permission) -> Result<Tools> {
     toolchain_component("rustfmt", "fmt", permission)?;
@@ -57,6 +64,7 @@ pub(super) fn tools(permission: Permission) -> Result<Tools> {
     // libFuzzer is C++ and is compiled together with the fuzz targets.
     system_program("c++", "g++", permission)?;
     system_program("python3", "python3", permission)?;
+    postgres(permission)?;
     let reference_python = reference_validator(permission)?;
     let model_signing_python = model_signing(permission)?;
     let uv = uv(&reference_python, permission)?;
@@ -64,9 +72,13 @@ pub(super) fn tools(permission: Permission) -> Result<Tools> {
     let jsonschema_python = jsonschema(permission)?;
     let ajv = ajv(permission)?;
     let mcp_conformance = mcp_conformance(permission)?;
+    let mcp_inspector = mcp_inspector(&mcp_conformance, permission)?;
     let mcp_python = mcp_sdk(permission)?;
+    let skill_clients = skill_clients(permission)?;
     let wordllama = wordllama(&reference_python, permission)?;
     let pgvector = pgvector(&reference_python, permission)?;
+    let node = web::node(permission)?;
+    found("Node.js for the web app");
     Ok(Tools {
         reference_python,
         model_signing_python,
@@ -75,8 +87,12 @@ pub(super) fn tools(permission: Permission) -> Result<Tools> {
         jsonschema_python,
         ajv,
         mcp_conformance,
+        mcp_inspector,
         mcp_python,
+        skill_clients,
         wordllama,
+        node,
+        permission,
         pgvector,
     })
 }
@@ -110,6 +126,16 @@ pub(crate) fn system_program(program: &str, package: &str, permission: Permissio
         return Ok(());
     }
     system_package(package, permission)
+}
+
+/// The database that servers with several nodes use. Debian keeps its programs out of PATH.
+fn postgres(permission: Permission) -> Result<()> {
+    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    if versions.map(|version| version.path()).any(|version| version.join("bin/initdb").is_file()) {
+        found("postgresql");
+        return Ok(());
+    }
+    system_program("initdb", "postgresql", permission)
 }
 
 /// Debian and its relatives; elsewhere the message says what to install.
@@ -250,6 +276,31 @@ fn mcp_conformance(permission: Permission) -> Result<PathBuf> {
     Ok(folder)
 }
 
+/// The Inspector, in a folder of its own. It runs on the Node.js of the test suite.
+fn mcp_inspector(conformance: &Path, permission: Permission) -> Result<PathBuf> {
+    let (name, version) = MCP_INSPECTOR;
+    let folder = process::target_dir().join("tools/mcp-inspector");
+    let node = conformance.join("node_modules/node/bin/node");
+    let wanted = format!("{name} {version}");
+    let package = folder.join("node_modules").join(name).join("package.json");
+    let is_there = || {
+        let script = "process.exit(require(process.argv[1]).version === process.argv[2] ? 0 : 1)";
+        succeeds(command(&node).args(["-e", script]).arg(&package).arg(version))
+    };
+    if is_there() {
+        found(&wanted);
+        return Ok(folder);
+    }
+    let mut npm = command("npm");
+    npm.args(["install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"]);
+    npm.arg(&folder).arg(format!("{name}@{version}"));
+    install(&wanted, &mut npm, permission)?;
+    if !is_there() {
+        bail!("`{wanted}` was installed into `{}` but cannot be run there", folder.display());
+    }
+    Ok(folder)
+}
+
 /// The Node validator, in a folder of its own. Scripts of packages are not run while it is installed.
 fn ajv(permission: Permission) -> Result<PathBuf> {
     let (name, version) = AJV;
@@ -277,8 +328,37 @@ fn ajv(permission: Permission) -> Result<PathBuf> {
     Ok(folder)
 }
 
+/// The clients of other registries, in a folder of their own. Scripts of packages are not run while they are installed.
+fn skill_clients(permission: Permission) -> Result<PathBuf> {
+    system_program("node", "nodejs", permission)?;
+    let folder = process::target_dir().join("tools/skill-clients");
+    let packages = SKILL_CLIENTS.map(|(name, version)| format!("{name}@{version}"));
+    let wanted = packages.join(" and ");
+    let is_there = || {
+        SKILL_CLIENTS.iter().all(|(name, version)| {
+            let package = folder.join("node_modules").join(name).join("package.json");
+            let script =
+                "process.exit(require(process.argv[1]).version === process.argv[2] ? 0 : 1)";
+            succeeds(command("node").args(["-e", script]).arg(&package).arg(version))
+        })
+    };
+    if is_there() {
+        found(&wanted);
+        return Ok(folder);
+    }
+    system_program("npm", "npm", permission)?;
+    let mut npm = command("npm");
+    npm.args(["install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"]);
+    npm.arg(&folder).args(&packages);
+    install(&wanted, &mut npm, permission)?;
+    if !is_there() {
+        bail!("`{wanted}` were installed into `{}` but cannot be loaded there", folder.display());
+    }
+    Ok(folder)
+}
+
 /// Makes a Python environment anew, with some packages in it.
-fn environment(
+pub(crate) fn environment(
     folder: &Path,
     packages: &[&str],
     wanted: &str,
@@ -410,7 +490,7 @@ fn found(what: &str) {
     say(&format!("{what}: found"));
 }
 
-fn install(
+pub(crate) fn install(
     what: &str,
     installer: &mut std::process::Command,
     permission: Permission,
