@@ -289,7 +289,7 @@ fn a_pattern_does_not_reach_into_secrets() {
     );
     insta::assert_snapshot!(
         place.check(&["filesystem:write:~/.bash*"]),
-        @"the grant `~/.bash*` includes `home/.bashrc`, which no pattern may include: name a folder"
+        @"the grant `~/.bash*` includes `home/.bash_history`, which no pattern may include: name a folder"
     );
 }
 

@@ -36,19 +36,35 @@ pub(crate) fn repository(front_matter: &str, command: &str) -> Scene {
 #[test]
 fn git_starts_nothing_but_itself() {
     // Attack sandbox-B07.
-    let commands = [
+    // What an option names, the policy refuses by itself.
+    let refused = [
         "git -c \"alias.x=!id\" x",
         "git -c core.pager=id -p log",
-        "git -c core.fsmonitor=/usr/bin/id status",
         "git -c core.sshCommand=id fetch ssh://example.com/x",
-        "git grep -O/usr/bin/id text",
         "git clone \"ext::sh -c id\" /tmp/x",
         "git -c diff.external=id diff --ext-diff HEAD",
-        "git -c core.editor=id commit --allow-empty",
-        "git -c man.viewer=x -c man.x.cmd=id help -m log",
     ];
-    for command in commands {
-        let envelope = repository("", command).envelope("attack");
+    for command in refused {
+        let mut approver = Scripted::new(ApprovalReply::Nobody);
+        let answer = repository("", command).run("attack", None, &mut approver);
+        assert!(matches!(answer, Err(RunError::Denied(_))), "{command}");
+    }
+    // The sandbox holds without the policy: the same settings, in a file that no command line shows.
+    let commands: &[(&str, &str, &str)] = &[
+        ("alias.x", "!id", "git x"),
+        ("core.pager", "id", "git -p log"),
+        ("core.fsmonitor", "/usr/bin/id", "git status"),
+        ("core.sshCommand", "id", "git fetch ssh://example.com/x"),
+        ("core.pager", "id", "git grep -O/usr/bin/id text"),
+        ("url.ext::sh -c id #.insteadOf", "other:", "git clone other:x /tmp/x"),
+        ("diff.external", "id", "git diff --ext-diff HEAD"),
+        ("core.editor", "id", "git commit --allow-empty"),
+        ("man.x.cmd", "id", "git -c man.viewer=x help -m log"),
+    ];
+    for (setting, value, command) in commands {
+        let scene = repository("", command);
+        git(&scene, &["config", setting, value]);
+        let envelope = scene.envelope("attack");
         assert!(!envelope.output.contains("uid="), "{command}: {}", envelope.output);
         // It was git that failed, or did without: it had started.
         assert_ne!(envelope.outcome, RunOutcome::NotFound, "{command}: {:?}", envelope.error);

@@ -80,7 +80,8 @@ fn the_readme() {
     prepare(&scene, HISTORY);
     let tally = run_page("README.md", &page("README.md"), &scene);
     assert!(tally.run > 20, "{tally:?}");
-    assert_eq!(tally.not_run.len(), 1, "{tally:?}");
+    // The first build and two servers that run until they are stopped, which have guides and tests of their own.
+    assert_eq!(tally.not_run.len(), 3, "{tally:?}");
 }
 
 #[test]
