@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::document::yaml::needs_quotes;
+use crate::document::yaml::{needs_escape, needs_quotes};
 use crate::span::Spanned;
 
 /// A YAML mapping under construction.
@@ -147,8 +147,7 @@ fn sequence(out: &mut String, indent: usize, items: &[Value]) {
 fn wants_block(text: &str) -> bool {
     text.contains('\n')
         && !text.starts_with([' ', '\n', '\t'])
-        && text.chars().all(|character| character == '\n' || !character.is_control())
-        && !text.contains(['\u{85}', '\u{2028}', '\u{2029}', '\u{feff}'])
+        && text.chars().all(|character| character == '\n' || !needs_escape(character))
         && !text.lines().any(|line| line.trim().is_empty() && !line.is_empty())
         && !text.trim_end_matches('\n').is_empty()
 }
@@ -219,13 +218,10 @@ fn double_quoted(text: &str) -> String {
             '\n' => quoted.push_str("\\n"),
             '\t' => quoted.push_str("\\t"),
             '\r' => quoted.push_str("\\r"),
-            '\u{feff}' | '\u{85}' | '\u{2028}' | '\u{2029}' => {
-                _ = write!(quoted, "\\u{:04x}", u32::from(character));
-            }
             _ if u32::from(character) < 0x20 || u32::from(character) == 0x7f => {
                 _ = write!(quoted, "\\x{:02x}", u32::from(character));
             }
-            _ if character.is_control() => _ = write!(quoted, "\\u{:04x}", u32::from(character)),
+            _ if needs_escape(character) => _ = write!(quoted, "\\u{:04x}", u32::from(character)),
             _ => quoted.push(character),
         }
     }

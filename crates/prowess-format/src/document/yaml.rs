@@ -350,14 +350,17 @@ fn reads_back(text: &str) -> bool {
     if lane::is_indicator(*first) || matches!(first, b' ' | b'\t' | b'=') {
         return false;
     }
-    if matches!(last, b' ' | b'\t' | b':') || text.chars().any(char::is_control) {
-        return false;
-    }
-    // Some readers fold or reject line separators and similar characters.
-    if text.contains(['\u{85}', '\u{2028}', '\u{2029}', '\u{feff}']) {
+    if matches!(last, b' ' | b'\t' | b':') || text.chars().any(needs_escape) {
         return false;
     }
     !text.contains(": ") && !text.contains(" #") && !text.contains(":\t")
+}
+
+/// Whether a character is written as an escape: YAML does not allow it, or some readers fold or reject it.
+pub fn needs_escape(character: char) -> bool {
+    // YAML 1.2 §5.1 excludes the two noncharacters at the end of the first plane.
+    character.is_control()
+        || matches!(character, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 
 /// Why a text is not YAML.
