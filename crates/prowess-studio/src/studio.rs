@@ -43,6 +43,9 @@ pub struct StudioOptions {
 /// A day, in which a quota holds.
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
+/// How long a server that stops waits for the ends of runs to be written.
+const RECORDING: Duration = Duration::from_secs(10);
+
 /// Limits of a studio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StudioLimits {
@@ -156,7 +159,12 @@ impl Studio {
 
     /// Lets runs end until the deadline, then cancels them; returns whether all have ended.
     pub async fn shutdown(&self, deadline: Duration) -> bool {
-        self.shared.runs.inner.service.shutdown(Shutdown::Drain, deadline).await
+        let runs = &self.shared.runs.inner;
+        let all_ended = runs.service.shutdown(Shutdown::Drain, deadline).await;
+        // The end of a workflow is written by a task that follows it. Without that record another server would have to wait until
+        // this one no longer holds the workflow.
+        let recorded = tokio::time::timeout(RECORDING, runs.all_recorded()).await;
+        all_ended && recorded.is_ok()
     }
 
     /// The skills that an owner's runs find.

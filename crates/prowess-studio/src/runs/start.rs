@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::future::Future;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::SystemTime;
 
@@ -13,6 +14,7 @@ use prowess_engine::service::{ExecutionService, Owner, RunHandle};
 use prowess_server::database::{DatabaseError, Transaction};
 use prowess_server::metrics::prometheus_client::metrics::gauge::Gauge;
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
 use super::finish::{Finish, Unfinished};
 use super::live::{LiveRun, OnDisconnect};
@@ -39,6 +41,8 @@ pub(crate) struct RunsInner {
     pub(crate) node: String,
     pub(crate) live: Mutex<HashMap<RunId, Arc<LiveRun>>>,
     pub(crate) active: Gauge,
+    /// Notified when a run is forgotten: it has ended and is recorded.
+    pub(crate) forgotten: Notify,
 }
 
 /// A run that is wanted.
@@ -118,6 +122,7 @@ impl Runs {
                 node,
                 live,
                 active: Gauge::default(),
+                forgotten: Notify::new(),
             }),
         }
     }
@@ -245,6 +250,19 @@ impl RunsInner {
     pub(crate) fn forget(&self, id: RunId) {
         if self.live().remove(&id).is_some() {
             self.active.dec();
+            self.forgotten.notify_waiters();
+        }
+    }
+
+    /// Resolves when no run goes on here and the ends of all are recorded.
+    pub(crate) async fn all_recorded(&self) {
+        loop {
+            let mut forgotten = pin!(self.forgotten.notified());
+            forgotten.as_mut().enable();
+            if self.live().is_empty() {
+                return;
+            }
+            forgotten.await;
         }
     }
 
