@@ -232,6 +232,38 @@ fn a_bare_standard_skill_is_instructions_without_permissions() {
     assert!(!shown.contains("permission"), "{shown}");
 }
 
+/// GAIX-21
+#[test]
+fn skills_in_folders_of_agents_are_read_and_never_changed() {
+    let text = |name| format!("---\nname: {name}\ndescription: Does one thing\n---\n\nText.\n");
+    let mine = "home/.claude/skills/demo/SKILL.md";
+    let of_project = "work/.claude/skills/other/SKILL.md";
+    let scene = crate::machine()
+        .file(mine, text("demo"))
+        .file(of_project, text("other"))
+        .file("source/demo/SKILL.md", text("demo"));
+    let listed = scene.run("list");
+    assert!(listed.contains("demo") && listed.contains("other"), "{listed}");
+    for (verb, exit) in [
+        ("remove demo --yes", 3),
+        ("remove other --project --yes", 3),
+        ("update demo", 3),
+        ("update other --project", 3),
+        ("update --all", 0),
+        ("install ../source/demo --yes --allow-experimental", 0),
+        ("remove demo --yes", 0),
+    ] {
+        let ended = scene.run(verb);
+        assert!(ended.starts_with(&format!("exit {exit}")), "{verb}: {ended}");
+        for (path, name) in [(mine, "demo"), (of_project, "other")] {
+            let file = scene.path().join(path);
+            assert_eq!(std::fs::read_to_string(&file).ok(), Some(text(name)), "{verb}: {path}");
+            let folder = file.parent().and_then(std::path::Path::parent).expect("a folder");
+            assert_eq!(std::fs::read_dir(folder).expect("it is there").count(), 1, "{verb}");
+        }
+    }
+}
+
 /// SRT-CLI-1
 #[test]
 fn the_verbs_of_the_studio_exist() {
