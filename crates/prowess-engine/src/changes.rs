@@ -210,7 +210,7 @@ pub fn write_patch(
     Ok(run.write_patch(&set, options, out)?)
 }
 
-/// The same, unless it was done in the last hour. What can't be removed now is tried again.
+/// Removes the changes of old runs, at most once an hour. What can't be removed now is tried again.
 pub(crate) fn expire_now_and_then(state: &StateFolders, now: SystemTime) {
     const PAUSE: Duration = Duration::from_hours(1);
     let mark = state.changes().join(".expired");

@@ -311,7 +311,7 @@ impl ReadyRun {
         }
     }
 
-    /// The same for a caller with somebody to ask, who is waited for.
+    /// Checks the hooks like `check_hooks`, and asks the approver at once where that is needed.
     pub fn ask_hooks(
         self,
         approver: &mut dyn Approver,

@@ -579,7 +579,7 @@ pub(crate) fn specification(
     specification_of(prepared, allowed, launch, world)
 }
 
-/// The same for something else than the call that was decided about, with its programs: a hook.
+/// The specification of a launch with the programs of a call that was decided about, such as one of its hooks.
 pub(crate) fn specification_of(
     prepared: &PreparedCall,
     allowed: &Allowed,

@@ -61,7 +61,7 @@ impl Limit {
         Ok(next)
     }
 
-    /// The same, whether there is room or not, up to a bound.
+    /// Counts one more request, whether there is room or not, up to a bound.
     fn add(self, free_at: Timestamp, now: Timestamp) -> Timestamp {
         let most = self.burst_millis().saturating_mul(MOST_OVERDRAWN);
         let next = free_at.max(now).millis().saturating_add(self.interval_millis());

@@ -90,8 +90,8 @@ pub(super) fn problems(
     found
 }
 
-/// The same for what a run would put into a repository: `staged` is a folder with the changed entries, `repository` the one
-/// that they would be applied to. The paths are relative to it.
+/// Paths that a run would put into a repository and that would make git run something, with the reasons. `staged` is a folder
+/// with the changed entries; the paths are relative to `repository`, to which they would be applied.
 pub(super) fn traps(staged: &Path, repository: &Path) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     for name in indexes(staged) {

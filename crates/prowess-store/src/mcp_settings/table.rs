@@ -37,7 +37,7 @@ pub struct McpSettings {
 pub enum Shape {
     /// `command` and `args`.
     Plain,
-    /// The same with `type: stdio`.
+    /// `command` and `args` with `type: stdio`.
     Stdio,
     /// Copilot: `type: local` and the tools that are offered.
     Copilot,
