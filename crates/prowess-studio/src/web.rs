@@ -14,6 +14,7 @@ use crate::problem::ApiProblem;
 #[crate_path = "prowess_server::assets::rust_embed"]
 #[folder = "../../web/studio/dist"]
 #[exclude = ".vite/*"]
+#[exclude = ".gitkeep"]
 #[allow_missing = true]
 struct Built;
 

@@ -12,6 +12,9 @@ const dist = fileURLToPath(new URL("../dist/", import.meta.url));
 const gzip = promisify(zlib.gzip);
 const brotli = promisify(zlib.brotliCompress);
 
+// `vite build` empties the folder, and git keeps it by this file.
+await writeFile(join(dist, ".gitkeep"), "");
+
 /** Bytes of each file after gzip, by its path below dist/. */
 const sizes = new Map();
 
