@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { Graph } from "../api/types";
-import { freeHandle, freeId, insert, inOrder, isWhole, parents, refusal, rename, without } from "./graph";
+import { freeHandle, freeId, insert, inOrder, isVertical, isWhole, parents, refusal, rename, without } from "./graph";
 
 /** `a>b c>d`: nodes by their first letter, `s` start and `e` end. */
 function graph(edges: string): Graph {
@@ -100,4 +100,22 @@ test.each([
   [null, false],
 ])("%j is whole: %s", (value, whole) => {
   expect(isWhole(value)).toBe(whole);
+});
+
+test("a graph is vertical when most of its edges go down", () => {
+  const node = (id: string, x: number, y: number) => ({ id, type: "llm", position: { x, y }, data: {} });
+  const edges = [
+    { source: "a", target: "b" },
+    { source: "b", target: "c" },
+  ];
+  expect(isVertical({ nodes: [node("a", 0, 0), node("b", 0, 120), node("c", 160, 240)], edges })).toBe(true);
+  expect(isVertical({ nodes: [node("a", 0, 80), node("b", 280, 0), node("c", 560, 80)], edges })).toBe(false);
+  expect(isVertical({ nodes: [], edges: [] })).toBe(false);
+});
+
+test("a step of a vertical graph is added below", () => {
+  const node = (id: string, y: number) => ({ id, type: "llm", position: { x: 0, y }, data: {} });
+  const made = insert({ nodes: [node("a", 0), node("b", 120)], edges: [{ source: "a", target: "b" }] }, "llm", "b");
+  const added = made.graph.nodes.find(({ id }) => id === made.id);
+  expect(added?.position).toEqual({ x: 0, y: 260 });
 });

@@ -199,6 +199,18 @@ export function freeHandle(graph: Graph, source: string): string | null {
   return used.includes("true") ? "false" : "true";
 }
 
+/** Whether most steps follow one another downwards; then connections leave below and arrive above. */
+export function isVertical(graph: Graph): boolean {
+  const at = new Map(graph.nodes.map(({ id, position }) => [id, position]));
+  let down = 0;
+  for (const { source, target } of graph.edges) {
+    const [from, to] = [at.get(source), at.get(target)];
+    if (!from || !to) continue;
+    down += to.y - from.y > Math.abs(to.x - from.x) / 2 ? 1 : -1;
+  }
+  return down > 0;
+}
+
 const STEP = { x: 260, y: 140 };
 
 /** Adds a node, after another one when there is one. */
@@ -218,9 +230,18 @@ export function insert(
     x: (source ?? last)?.position.x ?? 0,
     y: (source ?? last)?.position.y ?? 0,
   };
-  if (position === undefined && (source ?? last)) at = { ...at, x: at.x + STEP.x };
+  const [ahead, aside] = isVertical(graph)
+    ? [
+        { x: 0, y: STEP.y },
+        { x: STEP.x, y: 0 },
+      ]
+    : [
+        { x: STEP.x, y: 0 },
+        { x: 0, y: STEP.y },
+      ];
+  if (position === undefined && (source ?? last)) at = { x: at.x + ahead.x, y: at.y + ahead.y };
   while (graph.nodes.some((node) => Math.abs(node.position.x - at.x) < 40 && Math.abs(node.position.y - at.y) < 40)) {
-    at = { ...at, y: at.y + STEP.y };
+    at = { x: at.x + aside.x, y: at.y + aside.y };
   }
   const node: GraphNode = { id, type, position: at, data: initialData(type) };
   const grown: Graph = { ...graph, nodes: [...graph.nodes, node] };

@@ -24,6 +24,12 @@ test("nodes go from left to right and never overlap", () => {
   expect(x("a") < x("b") && x("b") < x("d") && x("d") < x("e")).toBe(true);
 });
 
+test("nodes of a vertical workflow go from top to bottom", () => {
+  const nodes = new Map(["a", "b"].map((name) => [name, SIZE]));
+  const { positions } = tidy(nodes, [{ source: "a", target: "b" }], true);
+  expect((positions.get("b")?.y ?? NaN) - (positions.get("a")?.y ?? NaN)).toBeGreaterThanOrEqual(SIZE.height);
+});
+
 test("an edge over several columns has bends, so that it goes around what lies between", () => {
   const { bends } = place("abcd", "ab bc cd ad");
   expect([...bends.keys()]).toEqual([3]);

@@ -1,4 +1,4 @@
-/** Places the nodes of a workflow from left to right. Loaded when somebody asks for it. */
+/** Places the nodes of a workflow from left to right, or from top to bottom. Loaded when somebody asks for it. */
 import { Graph as Dagre, layout as dagreLayout } from "@dagrejs/dagre";
 
 import type { GraphEdge } from "../api/types";
@@ -14,9 +14,9 @@ export interface Placed {
   bends: Map<number, { x: number; y: number }[]>;
 }
 
-export function tidy(nodes: Map<string, Size>, edges: readonly GraphEdge[]): Placed {
+export function tidy(nodes: Map<string, Size>, edges: readonly GraphEdge[], isVertical = false): Placed {
   const graph = new Dagre({ multigraph: true });
-  graph.setGraph({ rankdir: "LR", nodesep: 32, ranksep: 72, edgesep: 16 });
+  graph.setGraph({ rankdir: isVertical ? "TB" : "LR", nodesep: 32, ranksep: 72, edgesep: 16 });
   graph.setDefaultEdgeLabel(() => ({}));
   for (const [id, size] of nodes) graph.setNode(id, { ...size });
   edges.forEach((edge, index) => {
