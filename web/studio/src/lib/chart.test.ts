@@ -31,3 +31,9 @@ test("a chart of one day and of none has no NaN", () => {
 test("days include both ends, over the end of a month", () => {
   expect(days("2026-02-27", "2026-03-01")).toEqual(["2026-02-27", "2026-02-28", "2026-03-01"]);
 });
+
+test.each([1, 2, 5, 10, 20, 50, 1000])("an axis of counts up to %d has whole numbers", (most) => {
+  const { ticks } = shape([{ name: "a", values: [most] }], true);
+  expect(ticks.length).toBeGreaterThan(1);
+  expect(ticks.every(({ value }) => Number.isInteger(value))).toBe(true);
+});

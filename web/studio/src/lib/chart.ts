@@ -31,14 +31,20 @@ export function niceTop(most: number): number {
   return ([1, 2, 5, 10].find((factor) => factor * power >= most) ?? 10) * power;
 }
 
-export function shape(series: readonly Series[]): ChartShape {
+/** How many parts of the same whole size the axis has. */
+function wholeSteps(top: number): number {
+  return [4, 5, 2, 1].find((steps) => top % steps === 0) ?? 1;
+}
+
+/** `isWhole`: the values are counted, so a line of the grid between two numbers would mean nothing. */
+export function shape(series: readonly Series[], isWhole = false): ChartShape {
   const points = Math.max(0, ...series.map(({ values }) => values.length));
   const top = niceTop(Math.max(0, ...series.flatMap(({ values }) => values)));
   const wide = WIDTH - LEFT - RIGHT;
   const tall = HEIGHT - TOP - BOTTOM;
   const xOf = (index: number) => round(LEFT + (points < 2 ? wide / 2 : (index * wide) / (points - 1)));
   const yOf = (value: number) => round(TOP + tall * (1 - value / top));
-  const steps = 4;
+  const steps = isWhole ? wholeSteps(top) : 4;
   return {
     width: WIDTH,
     height: HEIGHT,

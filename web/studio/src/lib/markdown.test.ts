@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { MAX_TEXT, parseMarkdown, type Block, type Inline } from "./markdown";
+import { headingLevels, MAX_TEXT, parseMarkdown, type Block, type Inline } from "./markdown";
 
 /** All links and all text of a tree. */
 function gather(text: string): { links: string[]; text: string; kinds: Set<string> } {
@@ -107,4 +107,12 @@ test("tables, tasks and code keep their parts", () => {
   expect([...found.kinds].sort()).toEqual(
     ["code", "deleted", "emphasis", "list", "paragraph", "strong", "table", "text"].sort(),
   );
+});
+
+test.each([
+  ["## a\n\n### b\n\n## c", [3, 4, 3]],
+  ["#### deep\n\n# top\n\n### under it", [3, 3, 4]],
+  ["# 1\n## 2\n### 3\n#### 4\n##### 5\n###### 6", [3, 4, 5, 6, 6, 6]],
+])("headings of %j leave no level out", (text, levels) => {
+  expect(headingLevels(parseMarkdown(text), 2).filter((level) => level !== undefined)).toEqual(levels);
 });

@@ -53,6 +53,20 @@ export function parseMarkdown(text: string, before: readonly TextBlock[] = []): 
   return blocks;
 }
 
+/**
+ * The level of each block that is a heading. Levels continue the heading above and leave none out, whatever the text does, so that
+ * the page keeps one outline.
+ */
+export function headingLevels(blocks: readonly TextBlock[], below: number): (number | undefined)[] {
+  const open: number[] = [];
+  return blocks.map(({ block }) => {
+    if (block.kind !== "heading") return undefined;
+    while ((open.at(-1) ?? 0) >= block.level) open.pop();
+    open.push(block.level);
+    return Math.min(below + open.length, 6);
+  });
+}
+
 /** Nesting is bounded before parsing: the lexer calls itself for each level. */
 function tokensOf(text: string): Token[] | undefined {
   const deepest = 4 * MAX_DEPTH;

@@ -103,7 +103,7 @@ export const text = {
       error: "failed",
     } as Record<string, string>,
     model: "Model",
-    defaultModel: "Default model",
+    defaultModel: (id: string) => (id === "" ? "Default model" : `Default: ${id}`),
     noModels: "No model is configured. Add one in config.toml, or set a key as a variable.",
     version: "Version",
     currentText: "Saved text",
@@ -291,7 +291,9 @@ export const text = {
     chunks: (number: number) => plural(number, "chunk"),
     files: (number: number) => plural(number, "file"),
     retrieval: (embedder: { source: string; dimension: number } | null) =>
-      embedder === null ? "words" : `words and meaning (${embedder.source}, ${embedder.dimension})`,
+      embedder === null
+        ? "searched by words"
+        : `searched by words and meaning (${embedder.source}, ${embedder.dimension})`,
     drop: "Drop files here, or",
     choose: "choose files",
     formats: "Text, Markdown, HTML, PDF, Word and more",
@@ -333,7 +335,8 @@ export const text = {
     meaning: (rank: number | null) => (rank === null ? "not found by meaning" : `meaning: ${ordinal(rank)}`),
     injected: "Given to the model",
     notInjected: "Found, not given to the model (top 3 only)",
-    why: "Words and meaning are searched apart; the ranks of both decide the order.",
+    why: "Words and meaning are searched separately; the ranks of both decide the order.",
+    whyWords: "This base is searched by words only. Re-embed it to search by meaning as well.",
     deleteDocument: (name: string) => `Delete \`${name}\` and its chunks?`,
     deleteBase: (name: string, chunks: number) => `Delete \`${name}\` and its ${plural(chunks, "chunk")}?`,
     deleteTitle: "Delete",
