@@ -1,4 +1,4 @@
-// Runs the journeys: all files below studio/ and registry/, or those whose path contains the given word.
+// Runs the journeys: all files below studio/, real/ and registry/, or those whose path contains the given word.
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { run } from "node:test";
@@ -6,7 +6,7 @@ import { spec } from "node:test/reporters";
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
 const wanted = process.argv[2] ?? "";
-const files = ["studio", "registry"]
+const files = ["studio", "real", "registry"]
   .flatMap((name) => {
     try {
       return readdirSync(`${folder}${name}`).map((file) => `${folder}${name}/${file}`);

@@ -487,6 +487,7 @@ export class FakeStudio {
           name,
           description,
           tokens: 20 + description.length,
+          listed_tokens: 12 + Math.ceil(description.length / 4),
         }));
         const manifest = `<available_skills>\n${skills.map(({ name, description }) => `  <skill>\n    <name>${name}</name>\n    <description>${description}</description>\n  </skill>`).join("\n")}\n</available_skills>`;
         return answer({

@@ -369,7 +369,7 @@ export interface Approval {
 }
 
 export interface AgentView {
-  skills: { name: string; description: string; tokens: number }[];
+  skills: { name: string; description: string; tokens: number; listed_tokens: number }[];
   manifest: string;
   format: string;
   tokens: number;
@@ -401,6 +401,7 @@ export interface AuditEntry {
   id: string;
   at: string;
   user: string | null;
+  username?: string | null;
   action: string;
   subject: string | null;
   address: string | null;

@@ -18,6 +18,7 @@ export const text = {
   saving: "Saving",
   search: "Search",
   none: "None",
+  table: "Table",
   more: "More",
   newer: "Newer",
   older: "Older",
@@ -528,13 +529,13 @@ export const text = {
   },
   agents: {
     title: "What agents see",
-    lead: "An agent is given this list at the start of a session. It reads a skill's text only when it uses the skill.",
+    lead: "An agent is given this list at the start of a session. It reads a skill's text only when it uses the skill. The numbers are tokens.",
     total: (tokens: number, skills: number) =>
       `${plural(skills, "skill")} cost ${plural(tokens, "token")} in every session`,
     skill: "Skill",
     description: "Description",
-    tokens: "Tokens",
-    share: "Share",
+    listed: "In the list",
+    used: "When used",
     manifest: "The text, as a model gets it",
     leftOut: "Left out",
     empty: "No skill is visible to agents.",
@@ -543,7 +544,7 @@ export const text = {
     noQuiz: "This skill asks no questions before it is used.",
     quizLead: "A model has to answer these questions before it may read the skill. The answers are not shown.",
     pass: (percent: number) => `${percent} % must be right`,
-    tableCaption: "Skills by what they cost",
+    tableCaption: "Skills by their tokens in the list",
   },
   settings: {
     title: "Settings",
