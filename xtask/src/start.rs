@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 
 use crate::process::{self, Profile};
-use crate::{terminal, usage};
+use crate::{terminal, usage, web};
 
 pub(crate) const HELP: &str = "\
 Build Prowess and try it on the bundled example skills
@@ -19,7 +19,8 @@ Builds the binary, checks every skill in `examples/`, shows what Prowess underst
 command, a script, a Python function, an OpenClaw handler, and one that reaches for what it may not have. At the end a
 registry is started in which these skills are published, and the studio with them and a scripted model: on a terminal until
 Ctrl-C, elsewhere only to ask for their health.
-Nothing is installed and nothing outside the build folder is written.
+The studio's pages are built where Node.js is installed, with packages in `web/studio/node_modules`. Nothing else outside the
+build folder is written.
 
 The build is the profile `start` of `Cargo.toml`, which optimises little: it takes less than half of the processor time of a
 release build. `cargo build --release` builds the optimised binary.
@@ -33,6 +34,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     }
     let root = process::workspace_root();
     let examples = examples(&root.join("examples"))?;
+
+    web::build_where_possible();
 
     terminal::heading("Building prowess (the first build takes a few minutes)");
     let prowess = process::build_prowess(Profile::Start)?;
@@ -61,10 +64,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     );
 
     terminal::heading("The registry, with these skills");
-    let _registry = registry::start(&prowess, &root, &examples)?;
+    let registry = registry::start(&prowess, &root, &examples)?;
 
     terminal::heading("The studio, with these skills and a scripted model");
-    studio::run(&prowess, &root)
+    studio::run(&prowess, &root, &registry)
 }
 
 /// A tool to run, and what it shows.

@@ -23,8 +23,9 @@ Usage: cargo xtask web [--check] [--e2e [NAME]] [--dev] [--no-install]
 
 Options:
   --check        Check types, lints, formatting and the generated icons, and run the unit tests
-  --e2e [NAME]   Build the app and a registry with sample skills, then run the journeys in Chromium, all or those whose
-                 file name contains NAME; the app's server is one in memory; screenshots are written to `target/e2e`
+  --e2e [NAME]   Build the app, the binary and a registry with sample skills, then run the journeys in Chromium, all or
+                 those whose path contains NAME: `real` has the app on `prowess serve` with a scripted model, `studio` on a
+                 server in memory with faults; screenshots are written to `target/e2e`
   --dev          Serve the app with live reload; requests to the API go to `PROWESS_STUDIO_URL`, by default
                  http://127.0.0.1:8787
   --no-install   Install nothing; a missing package is an error
@@ -89,6 +90,16 @@ fn browser_tests() -> PathBuf {
     process::workspace_root().join("web/e2e")
 }
 
+/// Builds the app where Node.js is at hand, for a binary that is built next. The app is no reason to fail: a binary without it
+/// serves a page that says how to build it.
+pub(crate) fn build_where_possible() {
+    terminal::heading("Building the studio's pages");
+    let built = node(Permission::Withheld).and_then(|node| build(&node, Permission::Granted));
+    if let Err(error) = built {
+        terminal::say(&format!("The studio starts without its pages: {error:#}"));
+    }
+}
+
 /// Builds the app and compresses it.
 fn build(node: &Node, permission: Permission) -> Result<()> {
     let studio = studio();
@@ -116,17 +127,21 @@ pub(crate) fn journeys(node: &Node, permission: Permission, named: Option<&str>)
     build(node, permission)?;
     let folder = browser_tests();
     install_packages(node, &folder, permission)?;
-    terminal::heading("Building the registry");
+    terminal::heading("Building the studio and the registry");
     let mut cargo = process::cargo();
-    cargo.args(["build", "--package", "prowess-registry", "--example", SAMPLE_REGISTRY]);
+    // In one build, so that both are made of the same crates.
+    cargo.args(["build", "--package", "prowess", "--bin", "prowess"]);
+    cargo.args(["--package", "prowess-registry", "--example", SAMPLE_REGISTRY]);
     process::run(&mut cargo)?;
-    let registry = process::target_dir().join("debug/examples").join(SAMPLE_REGISTRY);
+    let built = process::target_dir().join("debug");
+    let registry = built.join("examples").join(SAMPLE_REGISTRY);
     terminal::heading("Journeys in Chromium");
     let output = process::target_dir().join("e2e");
     fs::create_dir_all(&output)
         .with_context(|| format!("could not create `{}`", output.display()))?;
     let mut run = node.script(&folder, "run.mjs");
     run.env("PROWESS_SAMPLE_REGISTRY", registry);
+    run.env("PROWESS_BINARY", built.join("prowess"));
     run.env("PROWESS_E2E_OUTPUT", output);
     if let Some(named) = named {
         run.arg(named);
@@ -150,7 +165,8 @@ fn install_packages(node: &Node, folder: &Path, permission: Permission) -> Resul
         return Ok(());
     }
     let mut npm = node.npm(folder);
-    npm.args(["ci", "--prefer-offline", "--no-progress"]);
+    // Without a network the usual retries take minutes.
+    npm.args(["ci", "--prefer-offline", "--no-progress", "--fetch-retries=1"]);
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     crate::test::install::install(&format!("the packages of web/{name}"), &mut npm, permission)?;
     fs::write(&installed, wanted)

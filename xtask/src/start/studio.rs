@@ -30,8 +30,9 @@ const PIECES: &[&str] = &[
     "`prowess models`.",
 ];
 
-/// Starts the studio. On a terminal it runs until Ctrl-C; elsewhere its health is asked for, and it is stopped.
-pub(super) fn run(prowess: &Path, root: &Path) -> Result<()> {
+/// Starts the studio beside the registry. On a terminal both run until Ctrl-C; elsewhere its health is asked for, and it is
+/// stopped.
+pub(super) fn run(prowess: &Path, root: &Path, registry: &Server) -> Result<()> {
     let data = root.join("target/studio");
     copy_examples(&root.join("examples"), &data.join("skills"))?;
     let model = scripted_model()?;
@@ -51,7 +52,12 @@ pub(super) fn run(prowess: &Path, root: &Path) -> Result<()> {
     if !io::stdout().is_terminal() {
         return server.check_health();
     }
-    terminal::say(&format!("The studio is at http://{}; Ctrl-C stops it.", server.address));
+    server.check_health()?;
+    terminal::say("");
+    terminal::say(&format!("  The studio    http://{}", server.address));
+    terminal::say(&format!("  The registry  http://{}", registry.address));
+    terminal::say("");
+    terminal::say("Both run until Ctrl-C.");
     while let Some(line) = server.next_line()? {
         terminal::say(&line);
     }
