@@ -57,10 +57,10 @@ export const text = {
     title: "Create the first account",
     lead: "The account is an administrator. The link works once.",
     noToken: "This address lacks the one-time token. Open the whole link that `prowess serve` printed.",
-    passwordHint: "At least 12 characters",
+    passwordHint: "At least 8 characters",
     repeat: "Repeat the password",
     differs: "The two passwords differ",
-    tooShort: "The password needs at least 12 characters",
+    tooShort: "The password needs at least 8 characters",
     button: "Create account",
   },
   errors: {
