@@ -127,10 +127,11 @@ fn read_document(
     let row = connection.query_optional(
         &format!(
             "SELECT {SKILL_COLUMNS}, n.created AS since FROM skills s JOIN namespaces n ON n.name = s.namespace
-             WHERE s.id = ?1"
+             WHERE s.id = ?1 AND s.state <> 'deleted'"
         ),
         &values![id],
     )?;
+    // The row of a deleted skill is kept under a name that no skill can have.
     let Some(row) = row else { return Ok(None) };
     let skill = SkillRow::read(&row)?;
     if !is_public(&skill) {

@@ -298,3 +298,23 @@ async fn the_openapi_document_is_known() {
     let version = format!("\"version\": \"{}\"", env!("CARGO_PKG_VERSION"));
     insta::assert_snapshot!("openapi", text.replace(&version, "\"version\": \"VERSION\""));
 }
+
+// A deleted skill leaves the index, and what comes after it is found, also by an index that starts from nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deleted_skill_does_not_stop_the_search() {
+    let scene = Scene::start().await;
+    let token = scene.user("acme").await;
+    scene.publish_ok(&token, "acme", &skill("weather", "1.0.0")).await;
+    settle(&scene, 1).await;
+    let path = "/api/v1/skills/acme/weather";
+    assert_eq!(scene.call(Method::DELETE, path, &token, &json!({})).await.status, 204);
+    scene.publish_ok(&token, "acme", &skill("umbrella", "1.0.0")).await;
+    scene
+        .until("only the other one is found", || async {
+            names(&search(&scene, "q=").await) == ["umbrella"]
+        })
+        .await;
+    scene.registry.search_index().clear().expect("an empty index");
+    while scene.registry.catch_up().await.expect("the log is read") > 0 {}
+    assert_eq!(scene.registry.search_index().len(), 1);
+}
