@@ -113,6 +113,7 @@ fn wrong_password() -> Problem {
         ProblemKind::Unauthorized,
         "the username or the password is not right",
     )
+    .advice("check both; an administrator can set a new password")
 }
 
 fn code_required() -> Problem {
@@ -125,4 +126,5 @@ fn code_required() -> Problem {
 
 fn wrong_code() -> Problem {
     Problem::new(WRONG_CODE, ProblemKind::Unauthorized, "the code is not right")
+        .advice("enter the code that your authenticator shows now, and check its clock")
 }

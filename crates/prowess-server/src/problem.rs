@@ -81,12 +81,38 @@ impl ProblemDocument {
         document.insert("status".to_owned(), self.status.as_u16().into());
         document.insert("detail".to_owned(), problem.message.clone().into());
         document.insert("code".to_owned(), problem.code.into());
-        let remedies = problem.remedies.iter().map(shown_remedy).collect();
-        document.insert("remedies".to_owned(), remedies);
+        let mut remedies: Vec<Value> = problem.remedies.iter().map(shown_remedy).collect();
+        if remedies.is_empty() {
+            remedies.push(shown_remedy(&Remedy::Advice(usual_step(self.status).to_owned())));
+        }
+        document.insert("remedies".to_owned(), remedies.into());
         if let Some(after) = retry_after(problem.kind) {
             document.insert("retry_after_secs".to_owned(), seconds(after).into());
         }
         Value::Object(document)
+    }
+}
+
+/// The next step after a problem that names none.
+fn usual_step(status: StatusCode) -> &'static str {
+    match status {
+        StatusCode::UNAUTHORIZED => "send a valid token as `Authorization: Bearer TOKEN`",
+        StatusCode::FORBIDDEN => {
+            "ask an owner or an administrator for the permission, or use another account"
+        }
+        StatusCode::NOT_FOUND => "check the spelling; what is private needs a token",
+        StatusCode::METHOD_NOT_ALLOWED => "use a method that the `Allow` header lists",
+        StatusCode::CONFLICT => "read the current state, then decide again",
+        StatusCode::GONE => "choose another version",
+        StatusCode::PAYLOAD_TOO_LARGE => "send less in one request",
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => "send JSON with `Content-Type: application/json`",
+        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
+            "wait for the seconds in `Retry-After`, then try again"
+        }
+        status if status.is_server_error() => {
+            "try again later; if it happens again, report the `X-Request-Id` of the response"
+        }
+        _ => "correct the request; `/api/v1/openapi.json` describes it",
     }
 }
 

@@ -111,7 +111,10 @@ fn refused(registry: &Registry, reply: &AccountReply) -> Error {
             inline(&text("message"))
         ));
     }
-    for remedy in document["remedies"].as_array().into_iter().flatten().take(3) {
+    // How a token is sent concerns programs; the hint below is for people.
+    let is_about_token = document["code"] == "unauthorized";
+    let remedies = document["remedies"].as_array().filter(|_| !is_about_token);
+    for remedy in remedies.into_iter().flatten().take(3) {
         if let Some(text) = remedy["text"].as_str() {
             error = error.hint(inline(text).into_owned());
         }
