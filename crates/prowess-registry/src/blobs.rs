@@ -20,6 +20,8 @@ pub enum BlobKind {
     Package,
     /// A text (SRT §8).
     Prose,
+    /// A file of a skill that is published file by file. No version names it, so that it is swept.
+    Upload,
 }
 
 /// A stored object.
@@ -86,13 +88,14 @@ pub type Blobs = Arc<dyn BlobStorage>;
 
 impl BlobKind {
     /// Every kind.
-    pub const ALL: [Self; 2] = [Self::Package, Self::Prose];
+    pub const ALL: [Self; 3] = [Self::Package, Self::Prose, Self::Upload];
 
     /// The folder of its objects.
     pub fn folder(self) -> &'static str {
         match self {
             Self::Package => "packages",
             Self::Prose => "prose",
+            Self::Upload => "uploads",
         }
     }
 
@@ -101,6 +104,7 @@ impl BlobKind {
         match self {
             Self::Package => "tar.gz",
             Self::Prose => "md",
+            Self::Upload => "part",
         }
     }
 }

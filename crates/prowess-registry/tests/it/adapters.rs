@@ -1,8 +1,9 @@
 //! The protocols of other clients: the requests that they send, in the shapes that they read.
 
+use reqwest::Method;
 use serde_json::json;
 
-use crate::scene::{Scene, manifest, package_of, skill};
+use crate::scene::{Scene, manifest, package_of, sha256, skill};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn clawhubs_clients_find_inspect_and_download() {
@@ -78,4 +79,54 @@ async fn the_skills_command_line_searches() {
         .await;
     let other = scene.get("/api/search?q=weather&owner=nobody").await.json();
     assert_eq!(other["skills"], json!([]));
+}
+
+// Files are uploaded one by one; nobody publishes what somebody else has uploaded.
+#[tokio::test(flavor = "multi_thread")]
+async fn clawhubs_uploads_belong_to_their_user() {
+    let scene = Scene::start().await;
+    let (acme, other) = (scene.user("acme").await, scene.user("other").await);
+    let text = manifest("weather", "1.0.0", "");
+    let hash = sha256(text.as_bytes());
+    let wanted = json!({ "path": "SKILL.md", "size": text.len(), "sha256": hash });
+    let path = "/clawhub/api/v1/skills/-/upload-url";
+    assert_eq!(scene.call(Method::POST, path, "prw_wrong", &wanted).await.status, 401);
+    let offered = scene.call(Method::POST, path, &acme, &wanted).await.json();
+    let url = offered["uploadUrl"].as_str().expect("an address").to_owned();
+    let url = url.strip_prefix(&format!("http://{}", scene.address)).expect("ours").to_owned();
+    let wrong = scene.request(Method::POST, &url, Some(&acme)).body("something else");
+    assert_eq!(scene.send(wrong).await.status, 400);
+    let sent = scene.request(Method::POST, &url, Some(&acme)).body(text.clone());
+    let stored = scene.send(sent).await.json()["storageId"].clone();
+    let publish = |owner: &str, version: &str, stored: &serde_json::Value| {
+        json!({
+            "slug": "weather",
+            "ownerHandle": owner,
+            "version": version,
+            "files": [{ "path": "SKILL.md", "sha256": hash, "storageId": stored }],
+        })
+    };
+    let skills = "/clawhub/api/v1/skills";
+    let stolen =
+        scene.call(Method::POST, skills, &other, &publish("other", "1.0.0", &stored)).await;
+    assert_eq!((stolen.status, stolen.text().contains("not uploaded")), (400, true));
+    let foreign =
+        scene.call(Method::POST, skills, &acme, &publish("other", "1.0.0", &stored)).await;
+    assert_eq!(foreign.status, 403, "{}", foreign.text());
+    let renamed = scene.call(Method::POST, skills, &acme, &publish("acme", "2.0.0", &stored)).await;
+    assert_eq!((renamed.status, renamed.text().contains("version")), (400, true));
+    let published =
+        scene.call(Method::POST, skills, &acme, &publish("acme", "1.0.0", &stored)).await;
+    assert_eq!(published.status, 200, "{}", published.text());
+    assert_eq!(published.json()["publicationStatus"], "published");
+    let again = scene.call(Method::POST, skills, &acme, &publish("acme", "1.0.0", &stored)).await;
+    assert_eq!(again.status, 409);
+    // No version names an upload, so it does not stay.
+    assert_eq!(scene.registry.sweep(std::time::Duration::ZERO).await.expect("a sweep"), 1);
+    let gone =
+        scene.call(Method::DELETE, "/clawhub/api/v1/skills/weather", &other, &json!({})).await;
+    assert_eq!(gone.status, 403);
+    let gone =
+        scene.call(Method::DELETE, "/clawhub/api/v1/skills/weather", &acme, &json!({})).await;
+    assert_eq!((gone.status, gone.json()["ok"].clone()), (200, json!(true)));
 }

@@ -49,7 +49,7 @@ async fn filled() -> (Scene, String) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn clawhub_searches_inspects_installs_updates_and_signs_in() {
+async fn clawhub_searches_inspects_installs_updates_signs_in_and_publishes() {
     let Some(clients) = clients() else { return };
     let (scene, token) = filled().await;
     let folder = tempfile::tempdir().expect("a folder");
@@ -92,12 +92,28 @@ async fn clawhub_searches_inspects_installs_updates_and_signs_in() {
     clawhub(&["login", "--token", &token]).await;
     let me = clawhub(&["whoami"]).await;
     assert!(me.contains("acme"), "{me}");
+
+    // It publishes what it has in a folder, and recognises what is published already.
+    let source = folder.path().join("tides");
+    std::fs::create_dir_all(source.join("notes")).expect("a folder");
+    let text = manifest("tides", "1.0.0", "");
+    std::fs::write(source.join("SKILL.md"), &text).expect("a file");
+    std::fs::write(source.join("notes/a.md"), "# Notes\n").expect("a file");
+    let publish = ["skill", "publish", "tides", "--slug", "tides", "--version", "1.0.0"];
+    let published = clawhub(&publish).await;
+    assert!(published.contains("Published tides@1.0.0"), "{published}");
+    let served = scene.get("/acme/tides/1.0.0/notes/a.md").await;
+    assert_eq!((served.status, served.text().as_str()), (200, "# Notes\n"));
+    assert_eq!(scene.get("/acme/tides/1.0.0/SKILL.md").await.text(), text);
+    let again = clawhub(&["skill", "publish", "tides", "--slug", "tides"]).await;
+    assert!(again.contains("already published"), "{again}");
+    clawhub(&["update", "--all"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn skills_finds_lists_and_installs() {
+async fn skills_finds_lists_installs_and_updates() {
     let Some(clients) = clients() else { return };
-    let (scene, _) = filled().await;
+    let (scene, token) = filled().await;
     let folder = tempfile::tempdir().expect("a folder");
     let (program, site) =
         (clients.join("node_modules/.bin/skills"), format!("http://{}", scene.address));
@@ -117,6 +133,14 @@ async fn skills_finds_lists_and_installs() {
     assert_eq!(std::fs::read_to_string(installed.join("notes.md")).expect("a file"), "# Notes\n");
     let listed = skills(vec!["list"]).await;
     assert!(listed.contains("weather"), "{listed}");
+
+    // This version of the client updates what comes from `.well-known` by adding it again, and says so.
+    let text = manifest("weather", "1.1.0", "");
+    scene.publish_ok(&token, "acme", &package_of(&[("SKILL.md", &text)])).await;
+    let updated = skills(vec!["update", "weather", "--yes"]).await;
+    assert!(updated.contains("skills add"), "{updated}");
+    skills(vec!["add", "SITE", "--skill", "weather", "--yes", "--agent", "claude-code"]).await;
+    assert_eq!(std::fs::read_to_string(installed.join("SKILL.md")).expect("the skill"), text);
 }
 
 /// `SITE` stands for the address of the server.

@@ -21,18 +21,18 @@ use crate::viewer::Viewer;
 const PAGE: usize = 25;
 const MAX_PAGE: usize = 100;
 
-type Answer<T> = Result<T, TextProblem>;
+pub(super) type Answer<T> = Result<T, TextProblem>;
 
 /// The parameters of a query.
-struct Parameters(Vec<(String, String)>);
+pub(super) struct Parameters(Vec<(String, String)>);
 
 impl Parameters {
-    fn parse(query: Option<&str>) -> Self {
+    pub(super) fn parse(query: Option<&str>) -> Self {
         let pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
         Self(pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect())
     }
 
-    fn text(&self, name: &str) -> Option<&str> {
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(known, value)| known == name && !value.is_empty());
         found.map(|(_, value)| value.as_str())
     }
@@ -107,7 +107,7 @@ fn item(card: &SkillCard) -> Value {
 }
 
 /// The skill of a slug, with the handle of its owner if there are several.
-async fn find(
+pub(super) async fn find(
     registry: &Registry,
     slug: &str,
     owner: Option<&str>,
@@ -189,9 +189,12 @@ pub(super) async fn version(
 ) -> Answer<Json<Value>> {
     let query = Parameters::parse(query.as_deref());
     let found = find(&registry, &slug, query.text("ownerHandle"), &viewer).await?;
-    let wanted =
-        found.versions.iter().find(|it| it.version.to_string() == version && it.is_available());
-    let wanted = wanted.ok_or_else(TextProblem::not_found)?;
+    let wanted = found.versions.iter().find(|it| it.version.to_string() == version);
+    if let Some(reason) = wanted.and_then(|it| it.revoked.clone()) {
+        let what = format!("{}/{} {version}", found.card.namespace, found.card.name);
+        return Err(RegistryError::Revoked { what, reason }.into());
+    }
+    let wanted = wanted.filter(|it| it.is_available()).ok_or_else(TextProblem::not_found)?;
     let files: Vec<Value> = wanted
         .files
         .iter()

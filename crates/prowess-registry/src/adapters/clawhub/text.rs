@@ -24,7 +24,12 @@ impl TextProblem {
 
 impl IntoResponse for TextProblem {
     fn into_response(self) -> Response {
-        let text = self.0.problem().message.clone();
+        let problem = self.0.problem();
+        // Clients look for these words to tell a missing skill from a failure.
+        let text = match problem.code {
+            "skill-not-found" => format!("Skill not found: {}", problem.message),
+            _ => problem.message.clone(),
+        };
         let original = self.0.into_response();
         let status = original.status();
         let mut response = (status, text).into_response();
