@@ -61,6 +61,9 @@ const MCP_PYTHON: &str = "PROWESS_MCP_PYTHON";
 /// The folder that has the clients of other registries; the tests that run them against ours read this variable.
 const SKILL_CLIENTS: &str = "PROWESS_SKILL_CLIENTS";
 
+/// The program that tests the servers against their own descriptions; the tests of both read this variable.
+const SCHEMATHESIS: &str = "PROWESS_SCHEMATHESIS";
+
 struct Step {
     name: &'static str,
     /// The command that repeats only this step.
@@ -80,6 +83,7 @@ struct Tools {
     mcp_inspector: PathBuf,
     mcp_python: PathBuf,
     skill_clients: PathBuf,
+    schemathesis: PathBuf,
     wordllama: PathBuf,
     node: Node,
     /// Packages of the web app are installed by its steps.
@@ -143,6 +147,7 @@ const STEPS: &[Step] = &[
                 PROWESS_MCP_INSPECTOR=$PWD/target/tools/mcp-inspector \
                 PROWESS_MCP_PYTHON=$PWD/target/tools/mcp/bin/python \
                 PROWESS_SKILL_CLIENTS=$PWD/target/tools/skill-clients \
+                PROWESS_SCHEMATHESIS=$PWD/target/tools/schemathesis/bin/schemathesis \
                 cargo nextest run --workspace",
         run: run_tests,
     },
@@ -254,6 +259,7 @@ fn run_tests(tools: &Tools) -> Result<()> {
     cargo.env(MCP_INSPECTOR, &tools.mcp_inspector);
     cargo.env(MCP_PYTHON, &tools.mcp_python);
     cargo.env(SKILL_CLIENTS, &tools.skill_clients);
+    cargo.env(SCHEMATHESIS, &tools.schemathesis);
     cargo.env(WORDLLAMA, &tools.wordllama);
     if let Some(pgvector) = &tools.pgvector {
         cargo.env(PGVECTOR, pgvector);

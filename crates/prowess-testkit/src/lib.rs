@@ -11,6 +11,7 @@ mod provider;
 #[cfg(feature = "registry")]
 mod registry;
 mod scene;
+pub mod schemathesis;
 #[cfg(target_os = "linux")]
 mod terminal;
 #[cfg(feature = "tls")]

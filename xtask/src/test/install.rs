@@ -56,6 +56,9 @@ const MCP_INSPECTOR: (&str, &str) = ("@modelcontextprotocol/inspector", "2.12.0"
 /// systems have.
 const SKILL_CLIENTS: [(&str, &str); 2] = [("clawhub", "0.23.3"), ("skills", "1.5.7")];
 
+/// The program that tests servers against their own descriptions.
+const SCHEMATHESIS: (&str, &str) = ("schemathesis", "4.32.5");
+
 pub(super) fn tools(permission: Permission) -> Result<Tools> {
     toolchain_component("rustfmt", "fmt", permission)?;
     toolchain_component("clippy", "clippy", permission)?;
@@ -75,6 +78,7 @@ pub(super) fn tools(permission: Permission) -> Result<Tools> {
     let mcp_inspector = mcp_inspector(&mcp_conformance, permission)?;
     let mcp_python = mcp_sdk(permission)?;
     let skill_clients = skill_clients(permission)?;
+    let schemathesis = schemathesis(permission)?;
     let wordllama = wordllama(&reference_python, permission)?;
     let pgvector = pgvector(&reference_python, permission)?;
     let node = web::node(permission)?;
@@ -90,6 +94,7 @@ pub(super) fn tools(permission: Permission) -> Result<Tools> {
         mcp_inspector,
         mcp_python,
         skill_clients,
+        schemathesis,
         wordllama,
         node,
         permission,
@@ -247,6 +252,28 @@ fn mcp_sdk(permission: Permission) -> Result<PathBuf> {
         bail!("`{wanted}` was installed into `{}` but cannot be imported there", folder.display());
     }
     Ok(python)
+}
+
+/// Schemathesis, in an environment of its own.
+fn schemathesis(permission: Permission) -> Result<PathBuf> {
+    let (name, version) = SCHEMATHESIS;
+    let folder = process::target_dir().join("tools/schemathesis");
+    let program = folder.join("bin/schemathesis");
+    let wanted = format!("{name} {version}");
+    let script = format!(
+        "import importlib.metadata, schemathesis; \
+         assert importlib.metadata.version('{name}') == '{version}'"
+    );
+    let is_there = || succeeds(command(folder.join("bin/python")).args(["-c", &script]));
+    if is_there() {
+        found(&wanted);
+        return Ok(program);
+    }
+    environment(&folder, &[&format!("{name}=={version}")], &wanted, permission)?;
+    if !is_there() {
+        bail!("`{wanted}` was installed into `{}` but cannot be imported there", folder.display());
+    }
+    Ok(program)
 }
 
 /// The test suite of MCP, in a folder of its own. The package with Node.js fetches it by a script, so scripts are run.
