@@ -8,6 +8,8 @@ use prowess_engine::quiz::{Disclosure, Quizzes};
 use prowess_files::folder::{EntryKind, Folder};
 use sha2::{Digest as _, Sha256};
 
+pub(crate) use crate::media::media_type;
+
 /// The most files of one skill that are listed (SEP-2640).
 pub(crate) const MAX_FILES: usize = 512;
 /// The most bytes of one skill that are listed (SEP-2640).
@@ -182,24 +184,4 @@ fn open(directory: &Path, path: &[String]) -> io::Result<Option<Folder>> {
 fn served_name(name: &[u8]) -> Option<&str> {
     let name = std::str::from_utf8(name).ok()?;
     (!name.starts_with('.') && !SKIPPED.contains(&name)).then_some(name)
-}
-
-/// The media type of a file, by its extension.
-pub(crate) fn media_type(path: &str) -> &'static str {
-    let extension = path.rsplit('/').next().and_then(|name| name.rsplit_once('.'));
-    match extension.map(|(_, extension)| extension.to_ascii_lowercase()).as_deref() {
-        Some("md" | "markdown") => "text/markdown",
-        Some("json") => "application/json",
-        Some("yaml" | "yml") => "application/yaml",
-        Some("html" | "htm") => "text/html",
-        Some("csv") => "text/csv",
-        Some("py") => "text/x-python",
-        Some("sh" | "bash") => "text/x-shellscript",
-        Some("js" | "mjs" | "cjs") => "text/javascript",
-        Some("png") => "image/png",
-        Some("jpg" | "jpeg") => "image/jpeg",
-        Some("svg") => "image/svg+xml",
-        Some("pdf") => "application/pdf",
-        _ => "text/plain",
-    }
 }

@@ -22,7 +22,11 @@ mod well_known;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::routing::{delete, get, post, put};
+use axum::routing::{any, get};
+use prowess_server::http::path_not_found;
+use utoipa::OpenApi as _;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use crate::app::AppState;
 
@@ -33,71 +37,94 @@ pub(crate) use limits::limit_reads;
 
 /// All routes of the API.
 pub(crate) fn router() -> Router<AppState> {
-    let limited = Router::new()
-        .route(
-            "/api/v1/skills",
-            get(skills::list)
-                .post(publish::publish)
+    let (described, _) = described_routes().split_for_parts();
+    described
+        .route("/openapi.json", get(openapi::openapi))
+        .route("/api/v1/skills/{namespace}/{name}/{version}/files/{*path}", get(download::file))
+        .route("/anon/{sha256}", get(raw::prose))
+        .route("/anon/{sha256}/SKILL.md", get(raw::prose))
+        .route("/{namespace}/{name}/{version}/{*path}", get(raw::file))
+        .route("/.well-known/skills/{name}/{*path}", get(well_known::file))
+        // Otherwise the pages of a namespace `api` would answer.
+        .route("/api/{*path}", any(path_not_found))
+}
+
+/// The routes that are added together with their description.
+fn described_routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::with_openapi(openapi::Description::openapi())
+        .merge(
+            OpenApiRouter::new()
+                .routes(routes!(skills::list, publish::publish))
                 .layer(DefaultBodyLimit::max(crate::app::MAX_UPLOAD_BYTES)),
         )
-        .route("/api/v1/search", get(search::search))
-        .route("/api/v1/search/suggest", get(search::suggest))
-        .route("/api/v1/index/{a}/{b}", get(index::index))
-        .route("/api/v1/resolve", get(skills::resolve))
-        .route("/api/v1/publishers/{a}", get(skills::publisher))
-        .route("/api/v1/openapi.json", get(openapi::openapi))
-        .route("/api/v1/whoami", get(account::whoami))
-        .route("/api/v1/tokens", get(account::list_tokens).post(account::create_token))
-        .route("/api/v1/tokens/{a}", delete(account::revoke_token))
-        .route("/api/v1/log-in", post(account::log_in))
-        .route("/api/v1/trusted-publishing/token", post(ci_runs::exchange))
-        .route("/api/v1/organisations", post(manage::add_organisation))
-        .route("/api/v1/namespaces/{a}", delete(manage::delete_namespace))
-        .route("/api/v1/namespaces/{a}/invitations", post(manage::invite))
-        .route("/api/v1/namespaces/{a}/accept", post(manage::accept))
-        .route("/api/v1/namespaces/{a}/members/{b}", delete(manage::remove_member))
-        .route("/api/v1/namespaces/{a}/members/{b}/remove", post(manage::remove_member))
-        .route("/api/v1/namespaces/{a}/visibility", put(manage::namespace_visibility))
-        .route("/api/v1/namespaces/{a}/keys", post(manage::add_key))
-        .route("/api/v1/namespaces/{a}/keys/{b}", delete(manage::revoke_key))
-        .route("/api/v1/moderation/reports", get(moderation::reports))
-        .route("/api/v1/moderation/held", get(moderation::held))
-        .route("/api/v1/moderation/keys", post(moderation::add_key))
-        .route("/api/v1/moderation/prefixes", post(moderation::allow_prefix))
-        .route("/api/v1/moderation/audit", get(moderation::audit))
-        .route("/api/v1/skills/{a}", get(skills::bare))
-        .route("/api/v1/skills/{a}/{b}", get(skills::two_parts).delete(manage::delete))
-        .route("/api/v1/skills/{a}/{b}/versions", get(skills::versions))
-        .route(
-            "/api/v1/skills/{a}/{b}/rating",
-            get(reviews::rating).put(reviews::rate).delete(reviews::unrate),
-        )
-        .route("/api/v1/skills/{a}/{b}/reviews", get(reviews::reviews).post(reviews::review))
-        .route("/api/v1/skills/{a}/{b}/reports", post(reviews::report))
-        .route("/api/v1/skills/{a}/{b}/deprecate", post(manage::deprecate))
-        .route("/api/v1/skills/{a}/{b}/visibility", put(manage::visibility))
-        .route("/api/v1/skills/{a}/{b}/badge", put(moderation::badge))
-        .route("/api/v1/skills/{a}/{b}/approve", post(moderation::approve))
-        .route("/api/v1/skills/{a}/{b}/hide", post(moderation::hide))
-        .route(
-            "/api/v1/skills/{a}/{b}/trusted-publishers",
-            get(manage::trusted_publishers).post(manage::trust).delete(manage::distrust),
-        )
-        .route("/api/v1/skills/{a}/{b}/{c}", get(skills::three_parts))
-        .route("/api/v1/skills/{a}/{b}/{c}/yank", post(manage::yank).delete(manage::unyank))
-        .route("/api/v1/skills/{a}/{b}/{c}/unyank", post(manage::unyank))
-        .route("/api/v1/skills/{a}/{b}/{c}/revoke", post(moderation::revoke))
-        .route("/api/v1/skills/{a}/{b}/{c}/scan", get(skills::scan))
-        .route("/api/v1/skills/{a}/{b}/{c}/signatures", get(skills::signatures).post(manage::sign))
-        .route("/api/v1/skills/{a}/{b}/{c}/files", get(skills::files));
-    let downloads = Router::new()
-        .route("/api/v1/skills/{a}/{b}/download", get(download::latest))
-        .route("/api/v1/skills/{a}/{b}/{c}/download", get(download::archive))
-        .route("/api/v1/skills/{a}/{b}/{c}/archive.zip", get(download::zip))
-        .route("/api/v1/skills/{a}/{b}/{c}/files/{*path}", get(download::file))
-        .route("/anon/{a}", get(raw::prose))
-        .route("/anon/{a}/SKILL.md", get(raw::prose))
-        .route("/{a}/{b}/{c}/{*path}", get(raw::file))
-        .merge(well_known::router());
-    limited.merge(downloads)
+        .merge(reading_routes())
+        .merge(account_routes())
+        .merge(publisher_routes())
+        .merge(moderation_routes())
+}
+
+fn reading_routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(search::search))
+        .routes(routes!(search::suggest))
+        .routes(routes!(index::index))
+        .routes(routes!(skills::resolve))
+        .routes(routes!(skills::publisher))
+        .routes(routes!(openapi::openapi))
+        .routes(routes!(skills::bare))
+        .routes(routes!(skills::two_parts, manage::delete))
+        .routes(routes!(skills::versions))
+        .routes(routes!(skills::three_parts))
+        .routes(routes!(skills::scan))
+        .routes(routes!(skills::signatures, manage::sign))
+        .routes(routes!(skills::files))
+        .routes(routes!(download::latest))
+        .routes(routes!(download::archive))
+        .routes(routes!(download::zip))
+        .routes(routes!(reviews::rating, reviews::rate, reviews::unrate))
+        .routes(routes!(reviews::reviews, reviews::review))
+        .routes(routes!(reviews::report))
+        .routes(routes!(well_known::current))
+        .routes(routes!(well_known::earlier))
+        .routes(routes!(well_known::default_skill))
+}
+
+fn account_routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(account::whoami))
+        .routes(routes!(account::list_tokens, account::create_token))
+        .routes(routes!(account::revoke_token))
+        .routes(routes!(account::log_in))
+        .routes(routes!(ci_runs::exchange))
+}
+
+fn publisher_routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(manage::add_organisation))
+        .routes(routes!(manage::delete_namespace))
+        .routes(routes!(manage::invite))
+        .routes(routes!(manage::accept))
+        .routes(routes!(manage::remove_member))
+        .routes(routes!(manage::remove_member_by_post))
+        .routes(routes!(manage::namespace_visibility))
+        .routes(routes!(manage::add_key))
+        .routes(routes!(manage::revoke_key))
+        .routes(routes!(manage::deprecate))
+        .routes(routes!(manage::visibility))
+        .routes(routes!(manage::trusted_publishers, manage::trust, manage::distrust))
+        .routes(routes!(manage::yank, manage::unyank))
+        .routes(routes!(manage::unyank_by_post))
+}
+
+fn moderation_routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(moderation::reports))
+        .routes(routes!(moderation::held))
+        .routes(routes!(moderation::add_key))
+        .routes(routes!(moderation::allow_prefix))
+        .routes(routes!(moderation::audit))
+        .routes(routes!(moderation::badge))
+        .routes(routes!(moderation::approve))
+        .routes(routes!(moderation::hide))
+        .routes(routes!(moderation::revoke))
 }

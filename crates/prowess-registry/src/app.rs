@@ -4,14 +4,15 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::FromRef;
-use axum::routing::get;
+use axum::routing::{any, get};
+use prowess_mcp::PublishedMcp;
 use prowess_package::limits::PackageLimits;
 use prowess_server::Server;
 use prowess_server::health::{get_health, get_ready};
 use prowess_server::http::{LayerOptions, with_layers};
 
 use crate::registry::Registry;
-use crate::{adapters, api, pages};
+use crate::{adapters, api, mcp, pages};
 
 /// The largest upload: a package, and what surrounds it in a form.
 pub const MAX_UPLOAD_BYTES: usize = (50 << 20) + (64 << 10);
@@ -26,11 +27,19 @@ pub struct AppState {
     pub registry: Registry,
     /// Accounts, limits, audit.
     pub server: Server,
+    /// The public skills over MCP.
+    mcp: PublishedMcp,
 }
 
 impl FromRef<AppState> for Server {
     fn from_ref(state: &AppState) -> Self {
         state.server.clone()
+    }
+}
+
+impl FromRef<AppState> for PublishedMcp {
+    fn from_ref(state: &AppState) -> Self {
+        state.mcp.clone()
     }
 }
 
@@ -43,10 +52,12 @@ impl FromRef<AppState> for Registry {
 /// The whole router.
 pub fn router(registry: &Registry) -> Router {
     let server = registry.server().clone();
-    let state = AppState { registry: registry.clone(), server: server.clone() };
+    let state =
+        AppState { registry: registry.clone(), server: server.clone(), mcp: mcp::server(registry) };
     let router = Router::new()
         .route("/health", get(get_health))
         .route("/ready", get(get_ready))
+        .route("/mcp", any(mcp::answer))
         .merge(api::router())
         .merge(adapters::router())
         .merge(pages::router(&state))

@@ -15,6 +15,7 @@ pub mod error;
 pub mod facts;
 pub mod host;
 pub mod manage;
+mod mcp;
 pub mod names;
 mod pages;
 pub mod provenance;

@@ -15,6 +15,7 @@ use prowess_server::problem::{HandlerResult, invalid_input};
 use prowess_server::tokens::{NewApiToken, Scope};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use utoipa::ToSchema;
 
 use super::Caller;
 use crate::actor::Action;
@@ -26,7 +27,7 @@ const DAY: Duration = Duration::from_hours(24);
 const LOG_IN_DAYS: u32 = 90;
 
 /// A new token.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 pub(super) struct TokenBody {
     name: String,
     #[serde(default)]
@@ -36,7 +37,7 @@ pub(super) struct TokenBody {
 }
 
 /// A name and a password.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 pub(super) struct LogInBody {
     username: String,
     password: String,
@@ -45,6 +46,10 @@ pub(super) struct LogInBody {
 }
 
 /// `GET /whoami`.
+#[utoipa::path(
+    get, path = "/api/v1/whoami", tag = "account", summary = "Return the caller's account",
+    responses((status = 200, description = "Success", body = Value)), security(("token" = []))
+)]
 pub(super) async fn whoami(
     State(registry): State<Registry>,
     Caller(actor): Caller,
@@ -71,6 +76,11 @@ pub(super) async fn whoami(
 }
 
 /// `GET /tokens`: the caller's tokens, without their secrets.
+#[utoipa::path(
+    get, path = "/api/v1/tokens", tag = "account",
+    summary = "List the caller's tokens, without their secrets",
+    responses((status = 200, description = "Success", body = Value)), security(("token" = []))
+)]
 pub(super) async fn list_tokens(
     State(server): State<Server>,
     CurrentUser(identity): CurrentUser,
@@ -81,6 +91,11 @@ pub(super) async fn list_tokens(
 }
 
 /// `POST /tokens`: makes a token. Its secret is in this response and nowhere else.
+#[utoipa::path(
+    post, path = "/api/v1/tokens", tag = "account", summary = "Create a token",
+    description = "Its secret is in this response and nowhere else.", request_body = TokenBody,
+    responses((status = 201, description = "Success", body = Value)), security(("token" = []))
+)]
 pub(super) async fn create_token(
     State(server): State<Server>,
     CurrentUser(identity): CurrentUser,
@@ -103,6 +118,11 @@ pub(super) async fn create_token(
 }
 
 /// `DELETE /tokens/{id}`.
+#[utoipa::path(
+    delete, path = "/api/v1/tokens/{id}", tag = "account", summary = "Revoke a token",
+    params(("id" = String, Path, description = "The identifier of the token")),
+    responses((status = 204, description = "Done")), security(("token" = []))
+)]
 pub(super) async fn revoke_token(
     State(server): State<Server>,
     CurrentUser(identity): CurrentUser,
@@ -113,6 +133,11 @@ pub(super) async fn revoke_token(
 }
 
 /// `POST /log-in`: a token for a command line, from a name and a password. The password itself is not kept by the client.
+#[utoipa::path(
+    post, path = "/api/v1/log-in", tag = "account",
+    summary = "Return a token for a name and a password", request_body = LogInBody,
+    responses((status = 201, description = "Success", body = Value))
+)]
 pub(super) async fn log_in(
     State(server): State<Server>,
     ClientAddress(address): ClientAddress,

@@ -12,6 +12,7 @@ use prowess_server::limits::{Limit, address_subject};
 use prowess_server::problem::HandlerResult;
 use serde::Deserialize;
 use serde_json::json;
+use utoipa::ToSchema;
 
 use super::parameters;
 use crate::registry::Registry;
@@ -21,7 +22,7 @@ const EXCHANGES: Limit =
     Limit { name: "registry-exchange", burst: 30, period: Duration::from_mins(1) };
 
 /// The identity of a run, and what it wants to publish.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 pub(super) struct ExchangeBody {
     /// The identity token.
     token: String,
@@ -29,6 +30,11 @@ pub(super) struct ExchangeBody {
     name: String,
 }
 
+#[utoipa::path(
+    post, path = "/api/v1/trusted-publishing/token", tag = "account",
+    summary = "Exchange the identity token of a CI run for a token that publishes one skill",
+    request_body = ExchangeBody, responses((status = 201, description = "Success", body = Value))
+)]
 pub(super) async fn exchange(
     State(registry): State<Registry>,
     ClientAddress(address): ClientAddress,

@@ -20,6 +20,21 @@ use crate::query::ArchiveView;
 use crate::registry::Registry;
 
 /// `GET /skills/{namespace}/{name}/{version}/download`.
+#[utoipa::path(
+    get, path = "/api/v1/skills/{namespace}/{name}/{version}/download", tag = "skills",
+    summary = "Return the archive of a version",
+    params(
+        ("namespace" = String, Path, description = "The namespace"),
+        ("name" = String, Path, description = "The name of the skill"),
+        ("version" = String, Path, description = "The version")
+    ),
+    responses(
+        (
+            status = 200, description = "The archive", body = Vec<u8>,
+            content_type = "application/gzip"
+        )
+    )
+)]
 pub(super) async fn archive(
     State(registry): State<Registry>,
     Path(path): Path<(String, String, String)>,
@@ -31,6 +46,22 @@ pub(super) async fn archive(
 }
 
 /// `GET /skills/{namespace}/{name}/download`: the newest version; and `/skills/{name}/{version}/download`.
+#[utoipa::path(
+    get, path = "/api/v1/skills/{namespace}/{name}/download", tag = "skills",
+    summary = "Return the archive of the newest version",
+    description = "A version instead of the name returns that version of the skill of a bare name.",
+    params(
+        ("namespace" = String, Path, description = "The namespace"),
+        ("name" = String, Path, description = "The name of the skill")
+    ),
+    responses(
+        (
+            status = 200, description = "The archive", body = Vec<u8>,
+            content_type = "application/gzip"
+        ),
+        (status = 300, description = "Several namespaces have a skill of that name", body = Value)
+    )
+)]
 pub(super) async fn latest(
     State(registry): State<Registry>,
     Path((first, second)): Path<(String, String)>,
@@ -86,6 +117,18 @@ async fn find(
 }
 
 /// `GET /skills/{namespace}/{name}/{version}/archive.zip`: the same files, packed when they are asked for.
+#[utoipa::path(
+    get, path = "/api/v1/skills/{namespace}/{name}/{version}/archive.zip", tag = "skills",
+    summary = "Return the files of a version as a zip",
+    params(
+        ("namespace" = String, Path, description = "The namespace"),
+        ("name" = String, Path, description = "The name of the skill"),
+        ("version" = String, Path, description = "The version")
+    ),
+    responses(
+        (status = 200, description = "The zip", body = Vec<u8>, content_type = "application/zip")
+    )
+)]
 pub(super) async fn zip(
     State(registry): State<Registry>,
     Path(path): Path<(String, String, String)>,
@@ -135,6 +178,26 @@ pub(crate) async fn zip_of(registry: &Registry, sha256: &str) -> Outcome<Bytes> 
 }
 
 /// `GET /skills/{namespace}/{name}/{version}/files/{path}`: one file, as text or as an attachment (attack registry-D10).
+#[utoipa::path(
+    get, operation_id = "version_file",
+    path = "/api/v1/skills/{namespace}/{name}/{version}/files/{path}", tag = "skills",
+    summary = "Return a file of a version",
+    params(
+        ("namespace" = String, Path, description = "The namespace"),
+        ("name" = String, Path, description = "The name of the skill"),
+        ("version" = String, Path, description = "The version"),
+        ("path" = String, Path, description = "The path of the file")
+    ),
+    responses(
+        (
+            status = 200, description = "The file",
+            content(
+                (String = "text/plain"), (Vec<u8> = "application/octet-stream"),
+                (String = "text/markdown")
+            )
+        )
+    )
+)]
 pub(super) async fn file(
     State(registry): State<Registry>,
     Path((namespace, name, version, path)): Path<(String, String, String, String)>,

@@ -11,6 +11,20 @@ use crate::error::RegistryError;
 use crate::registry::Registry;
 use crate::viewer::Viewer;
 
+#[utoipa::path(
+    get, path = "/api/v1/index/{namespace}/{name}", tag = "skills",
+    summary = "Return the index of a skill",
+    params(
+        ("namespace" = String, Path, description = "The namespace"),
+        ("name" = String, Path, description = "The name of the skill")
+    ),
+    responses(
+        (
+            status = 200, description = "One JSON object a line", body = String,
+            content_type = "application/jsonl"
+        )
+    )
+)]
 pub(super) async fn index(
     State(registry): State<Registry>,
     Path((namespace, name)): Path<(String, String)>,

@@ -9,6 +9,7 @@ use prowess_server::problem::{HandlerResult, invalid_input};
 use prowess_trust::Role as KeyRole;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use utoipa::ToSchema;
 
 use super::Caller;
 use super::manage::{KeyBody, ReasonBody};
@@ -19,13 +20,13 @@ use crate::query::require_moderator;
 use crate::registry::Registry;
 
 /// A badge, or none.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 pub(super) struct BadgeBody {
     badge: Option<String>,
 }
 
 /// A prefix and who may use it.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 pub(super) struct PrefixBody {
     prefix: String,
     namespace: String,
@@ -34,6 +35,18 @@ pub(super) struct PrefixBody {
 type Body<T> = Result<Json<T>, JsonRejection>;
 
 /// `POST /skills/{namespace}/{name}/{version}/revoke` with a `reason`.
+#[utoipa::path(
+    post, path = "/api/v1/skills/{namespace}/{name}/{version}/revoke", tag = "moderation",
+    summary = "Revoke a version (administrators)",
+    description = "A `reason` is needed. From then on the version is 410 everywhere.",
+    params(
+        ("namespace" = String, Path, description = "The namespace"),
+        ("name" = String, Path, description = "The name of the skill"),
+        ("version" = String, Path, description = "The version")
+    ),
+    request_body = ReasonBody, responses((status = 204, description = "Done")),
+    security(("token" = []))
+)]
 pub(super) async fn revoke(
     State(registry): State<Registry>,
     Path(path): Path<(String, String, String)>,
@@ -47,6 +60,15 @@ pub(super) async fn revoke(
 }
 
 /// `POST /skills/{namespace}/{name}/approve`.
+#[utoipa::path(
+    post, path = "/api/v1/skills/{namespace}/{name}/approve", tag = "moderation",
+    summary = "Approve a held skill (administrators)",
+    params(
+        ("namespace" = String, Path, description = "The namespace"),
+        ("name" = String, Path, description = "The name of the skill")
+    ),
+    responses((status = 204, description = "Done")), security(("token" = []))
+)]
 pub(super) async fn approve(
     State(registry): State<Registry>,
     Path((namespace, name)): Path<(String, String)>,
@@ -58,6 +80,16 @@ pub(super) async fn approve(
 }
 
 /// `POST /skills/{namespace}/{name}/hide` with a `reason`.
+#[utoipa::path(
+    post, path = "/api/v1/skills/{namespace}/{name}/hide", tag = "moderation",
+    summary = "Hide a skill (administrators)",
+    params(
+        ("namespace" = String, Path, description = "The namespace"),
+        ("name" = String, Path, description = "The name of the skill")
+    ),
+    request_body = ReasonBody, responses((status = 204, description = "Done")),
+    security(("token" = []))
+)]
 pub(super) async fn hide(
     State(registry): State<Registry>,
     Path((namespace, name)): Path<(String, String)>,
@@ -73,6 +105,16 @@ pub(super) async fn hide(
 }
 
 /// `PUT /skills/{namespace}/{name}/badge`.
+#[utoipa::path(
+    put, path = "/api/v1/skills/{namespace}/{name}/badge", tag = "moderation",
+    summary = "Set the badge of a skill, or remove it (administrators)",
+    params(
+        ("namespace" = String, Path, description = "The namespace"),
+        ("name" = String, Path, description = "The name of the skill")
+    ),
+    request_body = BadgeBody, responses((status = 204, description = "Done")),
+    security(("token" = []))
+)]
 pub(super) async fn badge(
     State(registry): State<Registry>,
     Path((namespace, name)): Path<(String, String)>,
@@ -86,6 +128,11 @@ pub(super) async fn badge(
 }
 
 /// `GET /moderation/reports`.
+#[utoipa::path(
+    get, path = "/api/v1/moderation/reports", tag = "moderation",
+    summary = "List the open reports (administrators)",
+    responses((status = 200, description = "Success", body = Value)), security(("token" = []))
+)]
 pub(super) async fn reports(
     State(registry): State<Registry>,
     Caller(actor): Caller,
@@ -110,6 +157,11 @@ pub(super) async fn reports(
 }
 
 /// `GET /moderation/held`.
+#[utoipa::path(
+    get, path = "/api/v1/moderation/held", tag = "moderation",
+    summary = "List the skills that wait for a moderator (administrators)",
+    responses((status = 200, description = "Success", body = Value)), security(("token" = []))
+)]
 pub(super) async fn held(
     State(registry): State<Registry>,
     Caller(actor): Caller,
@@ -120,6 +172,11 @@ pub(super) async fn held(
 }
 
 /// `POST /moderation/keys`: registers the key of an auditor or a root.
+#[utoipa::path(
+    post, operation_id = "add_registry_key", path = "/api/v1/moderation/keys", tag = "moderation",
+    summary = "Register an auditor's key (administrators)", request_body = KeyBody,
+    responses((status = 200, description = "Success", body = Value)), security(("token" = []))
+)]
 pub(super) async fn add_key(
     State(registry): State<Registry>,
     Caller(actor): Caller,
@@ -134,6 +191,12 @@ pub(super) async fn add_key(
 }
 
 /// `POST /moderation/prefixes`: allows a namespace to use a reserved prefix.
+#[utoipa::path(
+    post, path = "/api/v1/moderation/prefixes", tag = "moderation",
+    summary = "Allow a namespace to use a reserved prefix (administrators)",
+    request_body = PrefixBody, responses((status = 204, description = "Done")),
+    security(("token" = []))
+)]
 pub(super) async fn allow_prefix(
     State(registry): State<Registry>,
     Caller(actor): Caller,
@@ -145,6 +208,18 @@ pub(super) async fn allow_prefix(
 }
 
 /// `GET /moderation/audit?before=`: the audit log, the newest entries first.
+#[utoipa::path(
+    get, path = "/api/v1/moderation/audit", tag = "moderation",
+    summary = "List the audit log, the newest entries first (administrators)",
+    params(
+        ("before" = Option<u64>, Query, description = "Only entries before this one"),
+        (
+            "limit" = Option<u32>, Query, description = "The number of entries", minimum = 1,
+            maximum = 500
+        )
+    ),
+    responses((status = 200, description = "Success", body = Value)), security(("token" = []))
+)]
 pub(super) async fn audit(
     State(server): State<Server>,
     Caller(actor): Caller,
@@ -152,7 +227,7 @@ pub(super) async fn audit(
 ) -> HandlerResult<Json<Value>> {
     require_moderator(&actor)?;
     let query = QueryParameters::parse(query.as_deref());
-    let before = query.number("before", 0, 0, usize::MAX)?;
+    let before = query.number("before", 0, 0, usize::MAX >> 1)?;
     let before = (before > 0).then_some(before as u64);
     let entries = server.audit().entries(before, query.number("limit", 100, 1, 500)?).await?;
     Ok(Json(json!({ "entries": entries })))

@@ -9,6 +9,7 @@ use http::{StatusCode, header};
 use prowess_server::identity::CurrentUser;
 use prowess_server::problem::{HandlerResult, ProblemDocument, invalid_input, too_large};
 use serde_json::json;
+use utoipa::ToSchema;
 
 use crate::publish::{Receipt, Upload};
 use crate::registry::Registry;
@@ -16,8 +17,24 @@ use crate::registry::Registry;
 /// Maximum length of the other fields of the form, in bytes.
 const MAX_FIELD_BYTES: usize = 1_000;
 
+/// The form.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only described")]
+struct PublishForm {
+    /// The namespace to publish to; the caller's own by default.
+    namespace: Option<String>,
+    /// What `prowess pack` makes, a zip with the same files, or the text of a prose skill.
+    #[schema(value_type = String, format = Binary)]
+    package: Vec<u8>,
+}
+
 /// The form has `namespace` and `package`, in any order. The token is checked before the body is read, so that nothing is
 /// stored without one.
+#[utoipa::path(
+    post, path = "/api/v1/skills", tag = "skills", summary = "Publish a package",
+    request_body(content = PublishForm, content_type = "multipart/form-data"),
+    responses((status = 201, description = "Success", body = Value)), security(("token" = []))
+)]
 pub(super) async fn publish(
     State(registry): State<Registry>,
     CurrentUser(identity): CurrentUser,

@@ -23,6 +23,25 @@ use crate::registry::Registry;
 const SANDBOX: HeaderValue = HeaderValue::from_static("sandbox; default-src 'none'");
 
 /// `GET /{namespace}/{name}/{version}/{path}`.
+#[utoipa::path(
+    get, operation_id = "raw_file", path = "/{namespace}/{name}/{version}/{path}", tag = "files",
+    summary = "Return a file of a version, in the layout of SRT §8",
+    params(
+        ("namespace" = String, Path, description = "The namespace"),
+        ("name" = String, Path, description = "The name of the skill"),
+        ("version" = String, Path, description = "The version"),
+        ("path" = String, Path, description = "The path of the file")
+    ),
+    responses(
+        (
+            status = 200, description = "The file",
+            content(
+                (String = "text/plain"), (Vec<u8> = "application/octet-stream"),
+                (String = "text/markdown")
+            )
+        )
+    )
+)]
 pub(super) async fn file(
     State(registry): State<Registry>,
     Path((namespace, name, version, path)): Path<(String, String, String, String)>,
@@ -71,6 +90,19 @@ pub(super) async fn serve_file(
 }
 
 /// `GET /anon/{sha256}` and `/anon/{sha256}/SKILL.md`: a text without front matter.
+#[utoipa::path(
+    get, path = "/anon/{sha256}", tag = "files", summary = "Return prose by its hash",
+    params(("sha256" = String, Path, description = "The hash of the text")),
+    responses(
+        (
+            status = 200, description = "The file",
+            content(
+                (String = "text/plain"), (Vec<u8> = "application/octet-stream"),
+                (String = "text/markdown")
+            )
+        )
+    )
+)]
 pub(super) async fn prose(
     State(registry): State<Registry>,
     Path(sha256): Path<String>,

@@ -7,6 +7,7 @@ use http::StatusCode;
 use prowess_server::problem::{HandlerResult, ProblemDocument, invalid_input};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use utoipa::ToSchema;
 
 use super::parameters::{self, QueryParameters};
 use super::{Caller, views};
@@ -17,15 +18,17 @@ use crate::registry::Registry;
 use crate::viewer::Viewer;
 
 /// A rating: a whole number, which JSON has no type for (NEG-14).
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 pub(super) struct RatingBody {
+    #[serde(default)]
+    #[schema(value_type = u8, required = true, minimum = 1, maximum = 5)]
     rating: Value,
     #[serde(default)]
     review: Option<String>,
 }
 
 /// A report.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 pub(super) struct ReportBody {
     reason: String,
     #[serde(default)]
@@ -49,6 +52,15 @@ fn rating_json(view: &RatingView) -> Value {
 }
 
 /// `GET /skills/{namespace}/{name}/rating`.
+#[utoipa::path(
+    get, path = "/api/v1/skills/{namespace}/{name}/rating", tag = "reviews",
+    summary = "Return the ratings of a skill",
+    params(
+        ("namespace" = String, Path, description = "The namespace"),
+        ("name" = String, Path, description = "The name of the skill")
+    ),
+    responses((status = 200, description = "Success", body = Value))
+)]
 pub(super) async fn rating(
     State(registry): State<Registry>,
     Path((namespace, name)): Path<(String, String)>,
@@ -60,6 +72,16 @@ pub(super) async fn rating(
 }
 
 /// `PUT /skills/{namespace}/{name}/rating`.
+#[utoipa::path(
+    put, path = "/api/v1/skills/{namespace}/{name}/rating", tag = "reviews",
+    summary = "Rate a skill",
+    params(
+        ("namespace" = String, Path, description = "The namespace"),
+        ("name" = String, Path, description = "The name of the skill")
+    ),
+    request_body = RatingBody, responses((status = 200, description = "Success", body = Value)),
+    security(("token" = []))
+)]
 pub(super) async fn rate(
     State(registry): State<Registry>,
     Path((namespace, name)): Path<(String, String)>,
@@ -74,6 +96,15 @@ pub(super) async fn rate(
 }
 
 /// `DELETE /skills/{namespace}/{name}/rating`.
+#[utoipa::path(
+    delete, path = "/api/v1/skills/{namespace}/{name}/rating", tag = "reviews",
+    summary = "Take a rating back",
+    params(
+        ("namespace" = String, Path, description = "The namespace"),
+        ("name" = String, Path, description = "The name of the skill")
+    ),
+    responses((status = 204, description = "Done")), security(("token" = []))
+)]
 pub(super) async fn unrate(
     State(registry): State<Registry>,
     Path((namespace, name)): Path<(String, String)>,
@@ -86,6 +117,19 @@ pub(super) async fn unrate(
 }
 
 /// `GET /skills/{namespace}/{name}/reviews`.
+#[utoipa::path(
+    get, path = "/api/v1/skills/{namespace}/{name}/reviews", tag = "reviews",
+    summary = "List the reviews of a skill",
+    params(
+        ("namespace" = String, Path, description = "The namespace"),
+        ("name" = String, Path, description = "The name of the skill"),
+        (
+            "offset" = Option<u32>, Query, description = "How many to skip", minimum = 0,
+            maximum = 10000
+        )
+    ),
+    responses((status = 200, description = "Success", body = Value))
+)]
 pub(super) async fn reviews(
     State(registry): State<Registry>,
     Path((namespace, name)): Path<(String, String)>,
@@ -113,6 +157,16 @@ pub(super) async fn reviews(
 }
 
 /// `POST /skills/{namespace}/{name}/reviews`: a rating with a text.
+#[utoipa::path(
+    post, path = "/api/v1/skills/{namespace}/{name}/reviews", tag = "reviews",
+    summary = "Review a skill: a rating with a text",
+    params(
+        ("namespace" = String, Path, description = "The namespace"),
+        ("name" = String, Path, description = "The name of the skill")
+    ),
+    request_body = RatingBody, responses((status = 200, description = "Success", body = Value)),
+    security(("token" = []))
+)]
 pub(super) async fn review(
     state: State<Registry>,
     path: Path<(String, String)>,
@@ -123,6 +177,16 @@ pub(super) async fn review(
 }
 
 /// `POST /skills/{namespace}/{name}/reports`.
+#[utoipa::path(
+    post, path = "/api/v1/skills/{namespace}/{name}/reports", tag = "reviews",
+    summary = "Report a skill to the moderators",
+    params(
+        ("namespace" = String, Path, description = "The namespace"),
+        ("name" = String, Path, description = "The name of the skill")
+    ),
+    request_body = ReportBody, responses((status = 202, description = "Received")),
+    security(("token" = []))
+)]
 pub(super) async fn report(
     State(registry): State<Registry>,
     Path((namespace, name)): Path<(String, String)>,

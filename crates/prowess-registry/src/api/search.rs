@@ -58,6 +58,61 @@ pub(crate) fn request_of(query: Option<&str>) -> Result<SearchRequest, ProblemDo
     })
 }
 
+#[utoipa::path(
+    get, path = "/api/v1/search", tag = "search", summary = "Search skills",
+    params(
+        ("q" = Option<String>, Query, description = "The words to search for"),
+        (
+            "tag" = Option<String>, Query,
+            description = "Only skills with one of these, separated by commas", max_length = 300
+        ),
+        (
+            "tier" = Option<String>, Query,
+            description = "Only skills with one of these, separated by commas", max_length = 300
+        ),
+        (
+            "category" = Option<String>, Query,
+            description = "Only skills with one of these, separated by commas", max_length = 300
+        ),
+        (
+            "badge" = Option<String>, Query,
+            description = "Only skills with one of these, separated by commas", max_length = 300
+        ),
+        (
+            "permission" = Option<String>, Query,
+            description = "Only skills with one of these, separated by commas", max_length = 300
+        ),
+        (
+            "dialect" = Option<String>, Query,
+            description = "Only skills with one of these, separated by commas", max_length = 300
+        ),
+        (
+            "agent" = Option<String>, Query,
+            description = "Only skills with one of these, separated by commas", max_length = 300
+        ),
+        (
+            "license" = Option<String>, Query,
+            description = "Only skills with one of these, separated by commas", max_length = 300
+        ),
+        (
+            "namespace" = Option<String>, Query,
+            description = "Only skills with one of these, separated by commas", max_length = 300
+        ),
+        (
+            "sort" = Option<String>, Query, description = "The order",
+            pattern = "^(relevance|downloads|updated|created)?$"
+        ),
+        (
+            "limit" = Option<u32>, Query, description = "The length of a page", minimum = 1,
+            maximum = 100
+        ),
+        (
+            "cursor" = Option<u32>, Query, description = "The `next` of the page before",
+            minimum = 0, maximum = 1000
+        )
+    ),
+    responses((status = 200, description = "Success", body = Value))
+)]
 pub(super) async fn search(
     State(registry): State<Registry>,
     State(server): State<Server>,
@@ -90,6 +145,11 @@ pub(super) async fn search(
     })))
 }
 
+#[utoipa::path(
+    get, path = "/api/v1/search/suggest", tag = "search", summary = "Suggest skills while typing",
+    params(("q" = Option<String>, Query, description = "The beginning of a word")),
+    responses((status = 200, description = "Success", body = Value))
+)]
 pub(super) async fn suggest(
     State(registry): State<Registry>,
     State(server): State<Server>,

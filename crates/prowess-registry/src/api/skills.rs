@@ -26,6 +26,22 @@ const PAGE: usize = 50;
 const MAX_PAGE: usize = 100;
 
 /// `GET /skills`: all skills, in pages.
+#[utoipa::path(
+    get, path = "/api/v1/skills", tag = "skills", summary = "List skills in pages",
+    description = "A cursor is only valid with the `sort` that it came from.",
+    params(
+        (
+            "limit" = Option<u32>, Query, description = "The length of a page", minimum = 1,
+            maximum = 100
+        ),
+        ("cursor" = Option<String>, Query, description = "The `next` of the page before"),
+        (
+            "sort" = Option<String>, Query, description = "The order",
+            pattern = "^(updated|created|downloads)$"
+        )
+    ),
+    responses((status = 200, description = "Success", body = Value))
+)]
 pub(super) async fn list(
     State(registry): State<Registry>,
     RawQuery(query): RawQuery,
@@ -44,6 +60,15 @@ pub(super) async fn list(
 }
 
 /// `GET /skills/{name}`: the skill of that name, if only one namespace has it.
+#[utoipa::path(
+    get, path = "/api/v1/skills/{name}", tag = "skills",
+    summary = "Return the skill of a name, if one namespace has it",
+    params(("name" = String, Path, description = "The name of the skill")),
+    responses(
+        (status = 200, description = "Success", body = Value),
+        (status = 300, description = "Several namespaces have a skill of that name", body = Value)
+    )
+)]
 pub(super) async fn bare(
     State(registry): State<Registry>,
     Path(name): Path<String>,
@@ -57,6 +82,18 @@ pub(super) async fn bare(
 }
 
 /// `GET /skills/{namespace}/{name}`, `/skills/{name}/{version}` and `/skills/{name}/download`.
+#[utoipa::path(
+    get, path = "/api/v1/skills/{namespace}/{name}", tag = "skills", summary = "Return a skill",
+    description = "A version instead of the name returns that version of the skill of a bare name; `download` returns its archive.",
+    params(
+        ("namespace" = String, Path, description = "The namespace"),
+        ("name" = String, Path, description = "The name of the skill")
+    ),
+    responses(
+        (status = 200, description = "Success", body = Value),
+        (status = 300, description = "Several namespaces have a skill of that name", body = Value)
+    )
+)]
 pub(super) async fn two_parts(
     State(registry): State<Registry>,
     Path((first, second)): Path<(String, String)>,
@@ -80,6 +117,16 @@ pub(super) async fn two_parts(
 }
 
 /// `GET /skills/{namespace}/{name}/{version}` and `/skills/{name}/{version}/download`.
+#[utoipa::path(
+    get, path = "/api/v1/skills/{namespace}/{name}/{version}", tag = "skills",
+    summary = "Return a version",
+    params(
+        ("namespace" = String, Path, description = "The namespace"),
+        ("name" = String, Path, description = "The name of the skill"),
+        ("version" = String, Path, description = "The version")
+    ),
+    responses((status = 200, description = "Success", body = Value))
+)]
 pub(super) async fn three_parts(
     State(registry): State<Registry>,
     Path((first, second, third)): Path<(String, String, String)>,
@@ -173,6 +220,15 @@ pub(super) fn json_response(headers: &HeaderMap, value: &Value, is_public: bool)
 }
 
 /// `GET /skills/{namespace}/{name}/versions`.
+#[utoipa::path(
+    get, path = "/api/v1/skills/{namespace}/{name}/versions", tag = "skills",
+    summary = "List the versions of a skill",
+    params(
+        ("namespace" = String, Path, description = "The namespace"),
+        ("name" = String, Path, description = "The name of the skill")
+    ),
+    responses((status = 200, description = "Success", body = Value))
+)]
 pub(super) async fn versions(
     State(registry): State<Registry>,
     Path((namespace, name)): Path<(String, String)>,
@@ -218,6 +274,16 @@ async fn live(
 }
 
 /// `GET /skills/{namespace}/{name}/{version}/scan`: the report of the scan.
+#[utoipa::path(
+    get, path = "/api/v1/skills/{namespace}/{name}/{version}/scan", tag = "skills",
+    summary = "Return the report of the scan",
+    params(
+        ("namespace" = String, Path, description = "The namespace"),
+        ("name" = String, Path, description = "The name of the skill"),
+        ("version" = String, Path, description = "The version")
+    ),
+    responses((status = 200, description = "Success", body = Value))
+)]
 pub(super) async fn scan(
     State(registry): State<Registry>,
     Path(path): Path<(String, String, String)>,
@@ -228,6 +294,16 @@ pub(super) async fn scan(
 }
 
 /// `GET /skills/{namespace}/{name}/{version}/signatures`.
+#[utoipa::path(
+    get, path = "/api/v1/skills/{namespace}/{name}/{version}/signatures", tag = "skills",
+    summary = "List the signatures of a version",
+    params(
+        ("namespace" = String, Path, description = "The namespace"),
+        ("name" = String, Path, description = "The name of the skill"),
+        ("version" = String, Path, description = "The version")
+    ),
+    responses((status = 200, description = "Success", body = Value))
+)]
 pub(super) async fn signatures(
     State(registry): State<Registry>,
     Path(path): Path<(String, String, String)>,
@@ -243,6 +319,16 @@ pub(super) async fn signatures(
 }
 
 /// `GET /skills/{namespace}/{name}/{version}/files`.
+#[utoipa::path(
+    get, path = "/api/v1/skills/{namespace}/{name}/{version}/files", tag = "skills",
+    summary = "List the files of a version",
+    params(
+        ("namespace" = String, Path, description = "The namespace"),
+        ("name" = String, Path, description = "The name of the skill"),
+        ("version" = String, Path, description = "The version")
+    ),
+    responses((status = 200, description = "Success", body = Value))
+)]
 pub(super) async fn files(
     State(registry): State<Registry>,
     Path(path): Path<(String, String, String)>,
@@ -253,6 +339,18 @@ pub(super) async fn files(
 }
 
 /// `GET /publishers/{namespace}`.
+#[utoipa::path(
+    get, path = "/api/v1/publishers/{namespace}", tag = "publishers",
+    summary = "Return a publisher with their skills",
+    params(
+        ("namespace" = String, Path, description = "The namespace"),
+        (
+            "offset" = Option<u32>, Query, description = "How many to skip", minimum = 0,
+            maximum = 10000
+        )
+    ),
+    responses((status = 200, description = "Success", body = Value))
+)]
 pub(super) async fn publisher(
     State(registry): State<Registry>,
     Path(namespace): Path<String>,
@@ -282,6 +380,17 @@ pub(super) async fn publisher(
 }
 
 /// `GET /resolve?sha256=`: the versions with these bytes, as `namespace/name` and version.
+#[utoipa::path(
+    get, path = "/api/v1/resolve", tag = "skills",
+    summary = "Find the versions with an archive of this hash",
+    params(
+        (
+            "sha256" = String, Query, description = "The hash of the archive",
+            pattern = "^[0-9a-f]{64}$"
+        )
+    ),
+    responses((status = 200, description = "Success", body = Value))
+)]
 pub(super) async fn resolve(
     State(registry): State<Registry>,
     RawQuery(query): RawQuery,

@@ -3,16 +3,13 @@
 use std::collections::BTreeSet;
 
 use axum::Json;
-use axum::Router;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use axum::routing::get;
 use http::HeaderMap;
 use prowess_server::problem::HandlerResult;
 use serde_json::{Value, json};
 
 use super::{Content, Downloader, respond};
-use crate::app::AppState;
 use crate::error::{Outcome, RegistryError};
 use crate::names::SkillId;
 use crate::query::SkillSort;
@@ -23,14 +20,6 @@ use crate::viewer::Viewer;
 const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
 /// The most skills that are listed: the most downloaded ones. Everything is found through the search.
 const MAX_LISTED: usize = 100;
-
-pub(super) fn router() -> Router<AppState> {
-    Router::new()
-        .route("/.well-known/agent-skills/index.json", get(current))
-        .route("/.well-known/skills/index.json", get(earlier))
-        .route("/.well-known/skills/default/skill.md", get(default_skill))
-        .route("/.well-known/skills/{a}/{*path}", get(file))
-}
 
 /// The most downloaded skills. Discovery knows no namespaces, so of several skills of one name only the first is listed.
 async fn listed(registry: &Registry) -> Outcome<Vec<SkillId>> {
@@ -48,7 +37,12 @@ async fn listed(registry: &Registry) -> Outcome<Vec<SkillId>> {
 }
 
 /// Discovery 0.2.0: archives with digests.
-async fn current(State(registry): State<Registry>) -> HandlerResult<Json<Value>> {
+#[utoipa::path(
+    get, path = "/.well-known/agent-skills/index.json", tag = "discovery",
+    summary = "List skills for discovery 0.2.0: archives with digests",
+    responses((status = 200, description = "Success", body = Value))
+)]
+pub(super) async fn current(State(registry): State<Registry>) -> HandlerResult<Json<Value>> {
     let mut skills = Vec::new();
     for skill in listed(&registry).await? {
         let Some(found) = registry.archive(&skill, None, &Viewer::ANONYMOUS).await? else {
@@ -67,7 +61,12 @@ async fn current(State(registry): State<Registry>) -> HandlerResult<Json<Value>>
 }
 
 /// Discovery 0.1.0: the names of the files.
-async fn earlier(State(registry): State<Registry>) -> HandlerResult<Json<Value>> {
+#[utoipa::path(
+    get, path = "/.well-known/skills/index.json", tag = "discovery",
+    summary = "List skills for discovery 0.1.0: the names of their files",
+    responses((status = 200, description = "Success", body = Value))
+)]
+pub(super) async fn earlier(State(registry): State<Registry>) -> HandlerResult<Json<Value>> {
     let mut skills = Vec::new();
     for skill in listed(&registry).await? {
         let Some(found) = registry.skill(&skill, None, &Viewer::ANONYMOUS).await? else { continue };
@@ -84,7 +83,20 @@ async fn earlier(State(registry): State<Registry>) -> HandlerResult<Json<Value>>
 }
 
 /// The skill that the registry names in its settings, or the most downloaded one.
-async fn default_skill(
+#[utoipa::path(
+    get, path = "/.well-known/skills/default/skill.md", tag = "discovery",
+    summary = "Return the default skill",
+    responses(
+        (
+            status = 200, description = "The file",
+            content(
+                (String = "text/plain"), (Vec<u8> = "application/octet-stream"),
+                (String = "text/markdown")
+            )
+        )
+    )
+)]
+pub(super) async fn default_skill(
     State(registry): State<Registry>,
     downloader: Downloader,
     headers: HeaderMap,
@@ -99,7 +111,24 @@ async fn default_skill(
 }
 
 /// One file of a listed skill.
-async fn file(
+#[utoipa::path(
+    get, operation_id = "discovered_file", path = "/.well-known/skills/{name}/{path}",
+    tag = "discovery", summary = "Return a file of a listed skill",
+    params(
+        ("name" = String, Path, description = "The name of the skill"),
+        ("path" = String, Path, description = "The path of the file")
+    ),
+    responses(
+        (
+            status = 200, description = "The file",
+            content(
+                (String = "text/plain"), (Vec<u8> = "application/octet-stream"),
+                (String = "text/markdown")
+            )
+        )
+    )
+)]
+pub(super) async fn file(
     State(registry): State<Registry>,
     Path((name, path)): Path<(String, String)>,
     downloader: Downloader,

@@ -18,7 +18,7 @@ const MAX_PUBLISHERS: i64 = 100;
 const MAX_BYTES: usize = 300;
 
 /// A CI workflow that may publish a skill.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default)]
 pub struct TrustedPublisher {
     /// The issuer of its tokens.

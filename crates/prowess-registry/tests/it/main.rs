@@ -1,10 +1,13 @@
 //! The registry over real HTTP on the loopback address, with real storage and a real database.
 
 mod adapters;
+mod attacks;
 mod clients;
 mod community;
+mod description;
 mod discovery;
 mod load;
+mod mcp;
 mod names;
 mod postgres;
 mod publishing;

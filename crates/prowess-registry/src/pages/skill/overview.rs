@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use askama::Template;
 use axum::extract::{Path, State};
+use axum::http::StatusCode;
 use prowess_format::document::Form;
 use serde::Deserialize;
 
@@ -183,7 +184,12 @@ pub(crate) async fn get_version(
     Path((namespace, name, version)): Path<(String, String, String)>,
 ) -> PageResult {
     let loaded = Loaded::read(&state, &visitor, &namespace, &name, Some(&version)).await?;
-    page(&visitor, &OverviewPage::new(&visitor, &loaded))
+    let mut response = page(&visitor, &OverviewPage::new(&visitor, &loaded))?;
+    // Attack registry-D20: the page says why, and its status says what every other route says.
+    if loaded.chosen.revoked.is_some() {
+        *response.status_mut() = StatusCode::GONE;
+    }
+    Ok(response)
 }
 
 impl OverviewPage {
