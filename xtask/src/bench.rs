@@ -7,6 +7,7 @@ mod install;
 mod list;
 mod mcp;
 mod prompt;
+mod registry;
 mod resolve;
 mod run;
 mod scan;
@@ -40,6 +41,7 @@ const BENCHES: &[Bench] = &[
     Bench { name: "list", summary: list::SUMMARY, run: list::run },
     Bench { name: "mcp", summary: mcp::SUMMARY, run: mcp::run },
     Bench { name: "prompt", summary: prompt::SUMMARY, run: prompt::run },
+    Bench { name: "registry", summary: registry::SUMMARY, run: registry::run },
     Bench { name: "resolve", summary: resolve::SUMMARY, run: resolve::run },
     Bench { name: "run", summary: run::SUMMARY, run: run::run },
     Bench { name: "scan", summary: scan::SUMMARY, run: scan::run },
