@@ -315,7 +315,8 @@ impl ServerHandler for Handler {
         }
         if !skills_extension::is_method(&request.method) {
             let code = rmcp::model::ErrorCode::METHOD_NOT_FOUND;
-            return Err(ErrorData::new(code, request.method, None));
+            let message = format!("there is no method `{}`", request.method);
+            return Err(ErrorData::new(code, message, None));
         }
         let catalog = self.catalog();
         let quizzes = self.server.shared.engine.quizzes.clone();

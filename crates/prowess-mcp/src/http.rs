@@ -7,9 +7,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Request, Response, StatusCode, header};
+use http::header::HeaderValue;
+use http::request::Parts;
+use http::{Method, Request, Response, StatusCode, header};
 use http_body_util::combinators::BoxBody;
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -17,21 +19,29 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use prowess_core::{Problem, ProblemKind};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde::de::IgnoredAny;
+use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::handler::Handler;
+use crate::lines;
 use crate::server::SkillServer;
 
 /// The only path that is served.
 const PATH: &str = "/mcp";
 /// The most bytes of a request.
-const MAX_BODY: usize = 4 << 20;
+const MAX_BODY: usize = 16 << 20;
+/// The most bytes of a larger request that are read before it is refused.
+const MAX_SKIPPED: usize = 64 << 20;
 /// The most connections at a time.
 const MAX_CONNECTIONS: usize = 256;
 /// How long a client may take for the head of a request.
 const HEAD_TIME: Duration = Duration::from_secs(10);
+/// The headers in which a request without a session repeats its method and the name that it is about.
+const METHOD_HEADER: &str = "mcp-method";
+const NAME_HEADER: &str = "mcp-name";
 /// How many random bytes a token has.
 const TOKEN_BYTES: usize = 32;
 
@@ -154,11 +164,74 @@ async fn answer(service: &Service, token: Option<&str>, request: Request<Incomin
         && !is_authorized(&request, token)
     {
         let mut answer = plain(StatusCode::UNAUTHORIZED, "a bearer token is required\n");
-        let challenge = header::HeaderValue::from_static("Bearer");
+        let challenge = HeaderValue::from_static("Bearer");
         answer.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
         return answer;
     }
+    if request.method() == Method::POST {
+        return answer_message(service, request).await;
+    }
     service.handle(request).await
+}
+
+/// Answers a message. The SDK says that one which it can't read has the wrong media type, and says so to no id.
+async fn answer_message(service: &Service, request: Request<Incoming>) -> Answer {
+    let (mut head, mut body) = request.into_parts();
+    let Ok(read) = Limited::new(&mut body, MAX_BODY).collect().await else {
+        skip(body).await;
+        return plain(StatusCode::PAYLOAD_TOO_LARGE, "the request is too large, or incomplete\n");
+    };
+    let mut body = read.to_bytes();
+    if let Some(replaced) = lines::replacement(&body) {
+        body = replaced.into();
+        head.headers.remove(header::CONTENT_LENGTH);
+        // These headers repeat what the body says.
+        head.headers.remove(NAME_HEADER);
+        if let Some(method) = head.headers.get_mut(METHOD_HEADER) {
+            *method = HeaderValue::from_static(lines::MALFORMED);
+        }
+    }
+    let is_json = is_json(&head);
+    let answer = service.handle(Request::from_parts(head, Full::new(body.clone()))).await;
+    if answer.status() != StatusCode::UNSUPPORTED_MEDIA_TYPE || !is_json {
+        return answer;
+    }
+    unreadable(&body)
+}
+
+/// Reads on for a while: many clients look for the answer only after they have sent everything.
+async fn skip(mut body: Incoming) {
+    let mut skipped = 0;
+    let rest = async {
+        while let Some(Ok(frame)) = body.frame().await {
+            skipped += frame.data_ref().map_or(0, Bytes::len);
+            if skipped > MAX_SKIPPED {
+                return;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(HEAD_TIME, rest).await;
+}
+
+/// Whether a request says that it is JSON.
+fn is_json(head: &Parts) -> bool {
+    let media_type = head.headers.get(header::CONTENT_TYPE);
+    let media_type = media_type.and_then(|value| value.to_str().ok()).unwrap_or_default();
+    media_type.split(';').next().is_some_and(|kind| kind.trim() == "application/json")
+}
+
+/// The answer to what is no message: an error without an id, as the protocol has it.
+fn unreadable(body: &[u8]) -> Answer {
+    let (code, message) = match serde_json::from_slice::<IgnoredAny>(body) {
+        Ok(_) => (-32600, "the request is not a message of JSON-RPC 2.0"),
+        Err(_) => (-32700, "the request is not valid JSON"),
+    };
+    let error = json!({ "jsonrpc": "2.0", "error": { "code": code, "message": message } });
+    let mut answer = Response::new(Full::new(Bytes::from(error.to_string())).boxed());
+    *answer.status_mut() = StatusCode::BAD_REQUEST;
+    let json = HeaderValue::from_static("application/json");
+    answer.headers_mut().insert(header::CONTENT_TYPE, json);
+    answer
 }
 
 fn is_authorized(request: &Request<Incoming>, token: &str) -> bool {

@@ -1,4 +1,4 @@
-//! Messages on standard input, one per line, so that a malformed request is answered.
+//! Messages of clients, on standard input one per line, so that a malformed request is answered.
 //!
 //! The SDK answers a request that it can't read without the request's id, and a client waits for that id forever. Such a
 //! request is replaced here by one with the same id that [`malformed`] refuses.
@@ -6,6 +6,7 @@
 use rmcp::ErrorData;
 use rmcp::RoleServer;
 use rmcp::service::RxJsonRpcMessage;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::io::{
     AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _,
@@ -66,14 +67,20 @@ async fn next_line(
 }
 
 /// A request that is refused, in place of one that has an id and can't be read.
-fn replacement(line: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn replacement(line: &[u8]) -> Option<Vec<u8>> {
     if serde_json::from_slice::<RxJsonRpcMessage<RoleServer>>(line).is_ok() {
         return None;
     }
-    let message: Value = serde_json::from_slice(line).ok()?;
+    let read = serde_json::from_slice(line).ok();
+    let too_deep = read.is_none();
+    let message: Value = read.or_else(|| shallow(line))?;
     let id = message.get("id").filter(|id| id.is_string() || id.is_i64())?;
     let method = message.get("method")?.as_str()?;
-    let mut params = json!({ "method": method, "version": message.get("jsonrpc") });
+    let mut params = json!({
+        "method": method,
+        "version": message.get("jsonrpc"),
+        "too_deep": too_deep,
+    });
     if let Some(meta) = message.get("params").and_then(|params| params.get("_meta")) {
         params["_meta"] = meta.clone();
     }
@@ -81,11 +88,42 @@ fn replacement(line: &[u8]) -> Option<Vec<u8>> {
     Some(format!("{refused}\n").into_bytes())
 }
 
+/// A request whose values are nested more deeply than JSON is read here, without those values. What is skipped has no
+/// limit of depth.
+fn shallow(line: &[u8]) -> Option<Value> {
+    #[derive(Deserialize)]
+    struct Head {
+        jsonrpc: Option<Value>,
+        id: Value,
+        method: Value,
+    }
+    #[derive(Deserialize)]
+    struct Parameters {
+        _meta: Value,
+    }
+    #[derive(Deserialize)]
+    struct WithMeta {
+        params: Parameters,
+    }
+    let Head { jsonrpc, id, method } = serde_json::from_slice(line).ok()?;
+    let mut message = json!({ "jsonrpc": jsonrpc, "id": id, "method": method });
+    // A request without a session says in its `_meta` which version of the protocol it speaks.
+    if let Ok(WithMeta { params }) = serde_json::from_slice(line) {
+        message["params"] = json!({ "_meta": params._meta });
+    }
+    Some(message)
+}
+
 /// The answer to a malformed request.
 pub(crate) fn malformed(params: Option<&Value>) -> ErrorData {
     let part = |key: &str| params.and_then(|params| params.get(key)).and_then(Value::as_str);
     if part("version") != Some("2.0") {
         return ErrorData::invalid_request("the request is not JSON-RPC 2.0", None);
+    }
+    if params.and_then(|params| params.get("too_deep")).and_then(Value::as_bool) == Some(true) {
+        let method = part("method").unwrap_or_default();
+        let message = format!("the parameters of `{method}` are nested too deeply");
+        return ErrorData::invalid_params(message, None);
     }
     invalid_params(part("method").unwrap_or_default())
 }
@@ -123,6 +161,26 @@ mod tests {
         assert_eq!(malformed(wrong.get("params")).code.0, -32602);
         let old = replaced(r#"{"jsonrpc":"1.0","id":"b","method":"tools/list"}"#).unwrap();
         assert_eq!(malformed(old.get("params")).code.0, -32600);
+    }
+
+    #[test]
+    fn a_request_that_is_nested_too_deeply_is_answered() {
+        let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        let line = format!(
+            r#"{{"params":{{"arguments":{{"file":{deep}}},"_meta":{{"v":1}}}},"jsonrpc":"2.0","id":"d","method":"tools/call"}}"#
+        );
+        let refused = replaced(&line).unwrap();
+        assert_eq!((&refused["id"], &refused["params"]["_meta"]["v"]), (&json!("d"), &json!(1)));
+        let answer = malformed(refused.get("params"));
+        assert_eq!(answer.code.0, -32602);
+        assert_eq!(answer.message, "the parameters of `tools/call` are nested too deeply");
+        let meta =
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"_meta":{deep}}}}}"#);
+        assert_eq!(replaced(&meta).unwrap()["id"], 1);
+        // The id has a depth, too; and what is cut off is not answered.
+        let id = format!(r#"{{"jsonrpc":"2.0","id":{deep},"method":"ping"}}"#);
+        assert_eq!(replaced(&id), None);
+        assert_eq!(replaced(&line[..line.len() - 1]), None);
     }
 
     #[tokio::test]

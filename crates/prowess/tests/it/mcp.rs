@@ -278,6 +278,11 @@ fn wrong_input_gets_an_error_and_the_next_request_an_answer() {
         (r#"{"jsonrpc":"2.0","id":910,"method":"tools/call","params":7}"#, 910, -32602),
         (r#"{"jsonrpc":"2.0","id":911,"method":"resources/read","params":{"uri":7}}"#, 911, -32602),
         (r#"{"jsonrpc":"1.0","id":912,"method":"tools/list"}"#, 912, -32600),
+        (
+            &format!(r#"{{"jsonrpc":"2.0","id":913,"method":"tools/call","params":{deep}}}"#),
+            913,
+            -32602,
+        ),
     ] {
         session.line(line);
         let answer = session.wait(|message| message["id"] == id);
@@ -296,7 +301,11 @@ fn wrong_input_gets_an_error_and_the_next_request_an_answer() {
         let (text, is_error) = session.call("say__say", &values);
         assert!(is_error && text.contains(said), "{said}: {}", &text[..text.len().min(500)]);
     }
-    assert_eq!(session.request("no/such", &json!({}))["error"]["code"], -32601);
+    let unknown = &session.request("no/such", &json!({}))["error"];
+    assert_eq!(
+        (&unknown["code"], &unknown["message"]),
+        (&json!(-32601), &json!("there is no method `no/such`"))
+    );
     assert_eq!(session.leave().0.code(), Some(0));
 }
 

@@ -111,11 +111,55 @@ fn only_who_has_the_token_and_comes_from_here_gets_in() {
         let answer = server.post(&headers, &hello());
         assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{headers:?}: {answer}");
     }
-    let large = "x".repeat(5 << 20);
+    let large = "x".repeat(17 << 20);
     assert!(server.post(&[token], &large).starts_with("HTTP/1.1 413"));
-    let wrong = server.post(&[token], "{");
-    assert!(!wrong.starts_with("HTTP/1.1 2"), "{wrong}");
     assert!(server.post(&[token], &hello()).starts_with("HTTP/1.1 200"));
+}
+
+#[test]
+fn malformed_requests_get_errors_of_the_protocol() {
+    let scene = project();
+    let server = Server::start(&scene);
+    let bearer = format!("Bearer {TOKEN}");
+    let token = ("Authorization", bearer.as_str());
+    let session = session_of(&server.post(&[token], &hello()));
+    let headers = [token, ("Mcp-Session-Id", session.as_str())];
+    for (body, code) in
+        [("{", -32700), ("", -32700), ("[]", -32600), ("7", -32600), (r#"{"id":1}"#, -32600)]
+    {
+        let answer = server.post(&headers, body);
+        assert!(answer.starts_with("HTTP/1.1 400"), "{body}: {answer}");
+        let (_, error) = answer.split_once("\r\n\r\n").expect("a body");
+        let error: Value = serde_json::from_str(error).expect("JSON");
+        assert_eq!((&error["error"]["code"], error.get("id")), (&json!(code), None), "{body}");
+    }
+    // A request that has an id gets an answer with that id, as on standard input.
+    let deep = format!("{}{}", "[".repeat(5000), "]".repeat(5000));
+    let call = r#""jsonrpc":"2.0","id":9,"method":"tools/call","params""#;
+    let large = json!({ "name": "say__say", "arguments": { "text": "x".repeat(10 << 20) } });
+    for (params, code) in [("7", -32602), (deep.as_str(), -32602)] {
+        let answer = message(&server.post(&headers, &format!("{{{call}:{params}}}")));
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(9), &json!(code)));
+    }
+    let answer = message(&server.post(&headers, &format!("{{{call}:{large}}}")));
+    assert_eq!((&answer["id"], &answer["result"]["isError"]), (&json!(9), &json!(true)));
+    // So does one without a session, whose headers repeat the method.
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let headers = [
+        token,
+        ("MCP-Protocol-Version", "2026-07-28"),
+        ("Mcp-Method", "tools/call"),
+        ("Mcp-Name", "say__say"),
+    ];
+    let params = format!(r#"{{"_meta":{meta},"name":"say__say","arguments":{{"text":{deep}}}}}"#);
+    let answer = server.post(&headers, &format!("{{{call}:{params}}}"));
+    assert!(answer.contains("are nested too deeply"), "{answer}");
+    let other = server.post(&[token, ("Content-Type", "text/plain")], &hello());
+    assert!(other.starts_with("HTTP/1.1 415"), "{other}");
 }
 
 #[test]
