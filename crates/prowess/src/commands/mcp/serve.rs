@@ -45,7 +45,7 @@ pub(crate) struct ServeArguments {
     /// Loopback addresses such as `127.0.0.1:8765` are reachable from this machine
     /// only. Any other address needs `--expose`. Port 0 takes a free port; the
     /// address is printed.
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = parse_address)]
     http: Option<SocketAddr>,
     /// Allow an address that other machines can reach
     #[arg(long, requires = "http")]
@@ -59,6 +59,13 @@ pub(crate) struct ServeArguments {
     /// Serve what the protocol's test suite calls, without a token
     #[arg(long, hide = true)]
     conformance_fixtures: bool,
+}
+
+/// An address with a port. Of names only `localhost` is one: what another name leads to may change.
+fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    let numbers = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
+    let numbers = numbers.as_deref().unwrap_or(text);
+    numbers.parse().map_err(|_| "expected an address such as `127.0.0.1:8765`".to_owned())
 }
 
 pub(crate) fn run(arguments: &ServeArguments, printer: &mut Printer) -> Result<Outcome, Error> {
@@ -106,7 +113,7 @@ fn listen(
     let given = std::env::var(TOKEN).ok().filter(|token| !token.is_empty());
     let is_given = given.is_some();
     let token = match given {
-        Some(token) if token.len() < MIN_TOKEN => {
+        Some(token) if token.len() < MIN_TOKEN && arguments.expose => {
             return Err(Error::usage(format!("`{TOKEN}` is shorter than {MIN_TOKEN} characters"))
                 .hint("leave it unset to get a new token at each start"));
         }
@@ -121,6 +128,10 @@ fn listen(
     let bound = listener.local_addr().unwrap_or(address);
     let (skills, tools) = (server.skill_count(), server.tool_count());
     printer.note(&format!("serving {skills} skills with {tools} tools at http://{bound}/mcp"));
+    if token.as_ref().is_some_and(|token| token.len() < MIN_TOKEN) {
+        let guess = "so other users of this machine may guess it";
+        printer.warning(&format!("`{TOKEN}` is shorter than {MIN_TOKEN} characters, {guess}"));
+    }
     if let Some(token) = token.as_ref().filter(|_| !is_given) {
         // Without it nobody can connect, so `--quiet` does not hide it.
         anstream::eprintln!("clients need the header `Authorization: Bearer {token}`");

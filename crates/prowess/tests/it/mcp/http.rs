@@ -22,7 +22,7 @@ struct Server {
 impl Server {
     fn start(scene: &Scene) -> Self {
         let mut process = scene
-            .command(&["mcp", "skills", "--http", "127.0.0.1:0"])
+            .command(&["mcp", "skills", "--http", "localhost:0"])
             .env("PROWESS_MCP_TOKEN", TOKEN)
             .stdin(Stdio::null())
             .stderr(Stdio::piped())
@@ -194,8 +194,10 @@ fn an_address_for_others_has_to_be_asked_for() {
     error: `0.0.0.0:0` can be reached from other machines
     hint: use `127.0.0.1`, or add `--expose` if that is what you want
     ");
+    let wrong = scene.run("mcp skills --http example.com:80");
+    assert!(wrong.starts_with("exit 2") && wrong.contains("such as `127.0.0.1:8765`"), "{wrong}");
     let scene = project().variable("PROWESS_MCP_TOKEN", "short");
-    insta::assert_snapshot!(scene.run("mcp skills --http 127.0.0.1:0"), @r"
+    insta::assert_snapshot!(scene.run("mcp skills --http 127.0.0.1:0 --expose"), @r"
     exit 2
     --- stderr
     error: `PROWESS_MCP_TOKEN` is shorter than 16 characters
