@@ -61,11 +61,12 @@ pub fn add(
 ) -> Result<Vec<Edit>, EntryError> {
     let before = values(text, format)?;
     if let Some(existing) = server(&before, entry)? {
-        if !is_ours(existing) {
-            return Err(EntryError::Occupied { name: entry.name.clone() });
-        }
+        // Also where this program has another name than usual.
         if entry.value.iter().all(|(key, value)| existing.get(key) == Some(value)) {
             return Ok(Vec::new());
+        }
+        if !is_ours(existing) {
+            return Err(EntryError::Occupied { name: entry.name.clone() });
         }
     }
     let edits = match format {

@@ -44,3 +44,24 @@ fn the_mode_stays_and_an_update_leads_back_to_the_beginning() {
     plan.apply(&home.places).expect("it is written");
     assert_eq!(fs::read_to_string(&path).expect("it is there"), "a = 1");
 }
+
+#[test]
+fn a_program_of_another_name_undoes_what_it_wrote() {
+    let home = Home::new();
+    let cursor = agents::by_id("cursor").expect("it is known");
+    let path = home.write("~/.cursor/mcp.json", "{}\n");
+    for action in [SettingsAction::Add, SettingsAction::Nothing] {
+        let plan = plan_install(cursor, Scope::User, &home.places, "/opt/prowess-1.0");
+        let plan = plan.expect("a plan");
+        assert_eq!(plan.action, action);
+        plan.apply(&home.places).expect("it is written");
+    }
+    let plan = plan_uninstall(cursor, Scope::User, &home.places).expect("a plan");
+    plan.apply(&home.places).expect("it is written");
+    assert_eq!(fs::read_to_string(&path).expect("it is there"), "{}\n");
+    // What somebody else wrote under the name is not removed.
+    let other = "{\"mcpServers\": {\"prowess\": {\"command\": \"other\"}}}\n";
+    fs::write(&path, other).expect("it can be written");
+    let refused = plan_uninstall(cursor, Scope::User, &home.places);
+    assert!(refused.is_err());
+}
