@@ -74,7 +74,7 @@ impl ToolCall<'_> {
         };
         let folder = engine.world.working_directory.clone();
         let decided = match &request.request_state {
-            Some(state) => self.answered(state, request)?,
+            Some(state) => self.answered(state, request, Some(tool), &folder)?,
             None => self.decide(tool, handle, engine).await,
         };
         let decided = match decided {
@@ -156,7 +156,7 @@ impl ToolCall<'_> {
         match form {
             None => Decided::Refused(self.nobody_asked(&pending, tool, folder)),
             Some(form) if self.is_stateless() => self.leave_question(pending, form),
-            Some(form) => self.ask(pending, form).await,
+            Some(form) => self.ask(pending, form, tool, folder).await,
         }
     }
 
@@ -181,7 +181,13 @@ impl ToolCall<'_> {
     }
 
     /// Asks the client, which waits for its result meanwhile.
-    async fn ask(&self, pending: PendingRun, form: ElicitRequestParams) -> Decided {
+    async fn ask(
+        &self,
+        pending: PendingRun,
+        form: ElicitRequestParams,
+        tool: Option<&Tool>,
+        folder: &Path,
+    ) -> Decided {
         let request = ServerRequest::ElicitRequest(ElicitRequest::new(form));
         let options = PeerRequestOptions::with_timeout(PATIENCE);
         let asked = async {
@@ -198,7 +204,11 @@ impl ToolCall<'_> {
             }
             Ok(_) | Err(_) => ApprovalReply::No,
         };
-        self.answer(pending, reply).await
+        match tokio::task::spawn_blocking(move || pending.answer(reply)).await {
+            Ok(Ok(ready)) => Decided::Run(Box::new(ready)),
+            Ok(Err(error)) => Decided::Refused(self.answer_text(&error, tool, folder)),
+            Err(_) => Decided::Refused("the answer could not be stored".to_owned()),
+        }
     }
 
     /// The run that a repeated call is about, with the answer that came with it.
@@ -206,6 +216,8 @@ impl ToolCall<'_> {
         &self,
         state: &str,
         request: &CallToolRequestParams,
+        tool: Option<&Tool>,
+        folder: &Path,
     ) -> Result<Decided, ErrorData> {
         let unknown =
             || ErrorData::invalid_params("the request state belongs to another call", None);
@@ -223,16 +235,32 @@ impl ToolCall<'_> {
         let reply = approval::reply(&answer, pending.request().can_be_remembered);
         Ok(match pending.answer(reply) {
             Ok(ready) => Decided::Run(Box::new(ready)),
-            Err(error) => Decided::Refused(self.error_text(&error)),
+            Err(error) => Decided::Refused(self.answer_text(&error, tool, folder)),
         })
     }
 
-    async fn answer(&self, pending: PendingRun, reply: ApprovalReply) -> Decided {
-        match tokio::task::spawn_blocking(move || pending.answer(reply)).await {
-            Ok(Ok(ready)) => Decided::Run(Box::new(ready)),
-            Ok(Err(error)) => Decided::Refused(self.error_text(&error)),
-            Err(_) => Decided::Refused("the answer could not be stored".to_owned()),
+    /// Why a call was not run after an answer. Some clients decline each question without showing it, so a no comes with the
+    /// command that asks on a terminal as well.
+    fn answer_text(&self, error: &RunError, tool: Option<&Tool>, folder: &Path) -> String {
+        let text = self.error_text(error);
+        match error {
+            RunError::Declined(_) => {
+                let command = self.terminal_command(tool, folder);
+                format!("{text}\nThe user can still approve it on a terminal, with `{command}`")
+            }
+            _ => text,
         }
+    }
+
+    /// A command that asks about this call on a terminal.
+    fn terminal_command(&self, tool: Option<&Tool>, working_directory: &Path) -> String {
+        self.server.shared.settings.wording.ask_on_terminal(&AskOnTerminal {
+            skill: &self.tool.skill,
+            tool,
+            values: &self.values,
+            mode: self.server.shared.settings.mode,
+            working_directory,
+        })
     }
 
     /// The refusal for a client that can't ask its user, with the command that can.
@@ -243,14 +271,7 @@ impl ToolCall<'_> {
         working_directory: &Path,
     ) -> String {
         let request = pending.request();
-        let call = AskOnTerminal {
-            skill: &self.tool.skill,
-            tool,
-            values: &self.values,
-            mode: self.server.shared.settings.mode,
-            working_directory,
-        };
-        let command = self.server.shared.settings.wording.ask_on_terminal(&call);
+        let command = self.terminal_command(tool, working_directory);
         let name = match tool {
             Some(_) => format!("`{}` was not run: a person has to approve it", request.name()),
             None => {

@@ -23,9 +23,10 @@ pub(crate) async fn run(
     call: &ToolCall<'_>,
     request: &CallToolRequestParams,
 ) -> Result<CallToolResponse, ErrorData> {
+    let folder = call.server.shared.engine.world.working_directory.clone();
     let hooks = if has_prompt_hooks(&call.tool.skill.skill) {
         let decided = match &request.request_state {
-            Some(state) => call.answered(state, request)?,
+            Some(state) => call.answered(state, request, None, &folder)?,
             None => decide_hooks(call).await,
         };
         match decided {

@@ -153,6 +153,11 @@ fn a_client_with_forms_shows_the_question_of_the_terminal() {
         session.answer = answer.clone();
         let (text, is_error) = session.call("say__say", &json!({ "text": "hi" }));
         assert_eq!(!is_error, is_run, "{answer}: {text}");
+        assert_eq!(
+            text.contains("on a terminal, with `prowess run "),
+            is_error,
+            "{answer}: {text}"
+        );
     }
     let asked = |it: &&Value| it["method"] == "elicitation/create";
     let question = session.others.iter().find(asked).expect("a question");
