@@ -39,7 +39,7 @@ mod store;
 mod withheld;
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ use prowess_policy::Digest;
 use crate::clock::{Clock, SystemClock};
 use crate::digest;
 use crate::loaded::LoadedSkill;
-use crate::skill_files::read_bounded;
+use crate::skill_files::{main_file, read_bounded};
 use crate::world::World;
 use branch::ReplyRoom;
 use progress::TryRefusal;
@@ -171,6 +171,28 @@ impl Quizzes {
         let Ok(digest) = digest::of_skill(place) else { return false };
         let record = self.store.load(&digest).ok().flatten();
         record.is_some_and(|record| record.is_passed(quizzes))
+    }
+
+    /// The folder on the way to a file, below the folder of a skill, that is another skill behind a quiz which is not passed.
+    /// What is in it is withheld there as well.
+    pub fn closed_below(&self, directory: &Path, path: &[impl AsRef<str>]) -> Option<PathBuf> {
+        let mut folder = directory.to_owned();
+        path.iter().find_map(|part| {
+            folder.push(part.as_ref());
+            self.is_closed_folder(&folder).then(|| folder.clone())
+        })
+    }
+
+    /// Whether a folder is a skill behind a quiz that is not passed. Where that can't be found out, it is.
+    pub fn is_closed_folder(&self, folder: &Path) -> bool {
+        let Some(file) = main_file(folder) else { return false };
+        let Ok(bytes) = read_bounded(&file) else { return true };
+        let text = decode(&bytes, &mut Findings::default());
+        if !text.contains("quiz") {
+            return false;
+        }
+        let document = Document::markdown(&text, &mut Findings::default());
+        !self.is_open_at(folder, &declared_quizzes(&document))
     }
 
     /// The problem of a closed skill, by its name and its place.

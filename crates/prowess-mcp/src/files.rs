@@ -73,9 +73,9 @@ pub(crate) fn withheld(skill: &LoadedSkill, quizzes: &Quizzes) -> Option<String>
     }
 }
 
-/// Lists and hashes all files below a folder.
-pub(crate) fn manifest(directory: &Path) -> io::Result<Manifest> {
-    let mut walk = Walk { files: Vec::new(), bytes: 0 };
+/// Lists and hashes all files below a folder, without those of other skills whose quiz is not passed.
+pub(crate) fn manifest(directory: &Path, quizzes: &Quizzes) -> io::Result<Manifest> {
+    let mut walk = Walk { directory, quizzes, files: Vec::new(), bytes: 0 };
     let root = Folder::open(directory)?;
     if !walk.folder(&root, "", 0)? {
         return Ok(Manifest::TooLarge);
@@ -84,12 +84,14 @@ pub(crate) fn manifest(directory: &Path) -> io::Result<Manifest> {
     Ok(Manifest::Complete(walk.files))
 }
 
-struct Walk {
+struct Walk<'w> {
+    directory: &'w Path,
+    quizzes: &'w Quizzes,
     files: Vec<ServedFile>,
     bytes: u64,
 }
 
-impl Walk {
+impl Walk<'_> {
     /// Adds the files of a folder; false when there are too many.
     fn folder(&mut self, folder: &Folder, path: &str, depth: usize) -> io::Result<bool> {
         if depth > MAX_DEPTH {
@@ -99,6 +101,9 @@ impl Walk {
             let Some(name) = served_name(&entry.name) else { continue };
             let path = if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") };
             let fits = match entry.kind {
+                EntryKind::Folder if self.quizzes.is_closed_folder(&self.directory.join(&path)) => {
+                    true
+                }
                 EntryKind::Folder => {
                     self.folder(&folder.folder_bytes(&entry.name)?, &path, depth + 1)?
                 }
@@ -136,13 +141,23 @@ pub(crate) fn digest(bytes: &[u8]) -> String {
     text
 }
 
-/// The entries of a folder of a skill, sorted by name; `None` if there is no such folder.
-pub(crate) fn entries(directory: &Path, path: &[String]) -> io::Result<Option<Vec<ServedEntry>>> {
+/// The entries of a folder of a skill, sorted by name; `None` if there is no such folder. What belongs to other skills whose
+/// quiz is not passed is left out.
+pub(crate) fn entries(
+    directory: &Path,
+    path: &[String],
+    quizzes: &Quizzes,
+) -> io::Result<Option<Vec<ServedEntry>>> {
+    if quizzes.closed_below(directory, path).is_some() {
+        return Ok(None);
+    }
     let Some(folder) = open(directory, path)? else { return Ok(None) };
+    let place = directory.join(path.join("/"));
     let mut entries = Vec::new();
     for entry in folder.entries()? {
         let Some(name) = served_name(&entry.name) else { continue };
         let size = match entry.kind {
+            EntryKind::Folder if quizzes.is_closed_folder(&place.join(name)) => continue,
             EntryKind::Folder => None,
             EntryKind::File => Some(folder.file(&entry.name)?.metadata()?.len()),
             EntryKind::Link | EntryKind::Other => continue,

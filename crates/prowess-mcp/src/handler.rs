@@ -357,7 +357,11 @@ fn contents(
 ) -> Option<Result<ResourceContents, String>> {
     let (name, path) = uri::parse(wanted)?;
     let skill = skills_extension::document(catalog, &name)?;
-    let mut bytes = files::read(skill.directory.as_deref()?, &path).ok()?;
+    let directory = skill.directory.as_deref()?;
+    let mut bytes = files::read(directory, &path).ok()?;
+    if quizzes.closed_below(directory, &path).is_some() {
+        return None;
+    }
     if let Some(served) = files::withheld(skill, quizzes) {
         // Whether there is such a file is withheld as well.
         if path.len() != 1 || files::main_name(skill) != path.first().map(String::as_str) {

@@ -89,7 +89,7 @@ fn entry(skill: &LoadedSkill, quizzes: &Quizzes) -> Option<Value> {
     let main = files::main_name(skill)?;
     let bytes = files::read(directory, &[main.to_owned()]).ok()??;
     let mut text = String::from_utf8(bytes).ok()?;
-    let mut manifest = files::manifest(directory).ok()?;
+    let mut manifest = files::manifest(directory, quizzes).ok()?;
     if let Some(served) = files::withheld(skill, quizzes) {
         manifest = Manifest::Complete(vec![ServedFile {
             path: main.to_owned(),
@@ -131,7 +131,8 @@ fn directory(
     let (name, path) = uri::parse(wanted).ok_or_else(unknown)?;
     let skill = document(catalog, &name).ok_or_else(unknown)?;
     let directory = skill.directory.as_deref().ok_or_else(unknown)?;
-    let mut entries = files::entries(directory, &path).ok().flatten().ok_or_else(unknown)?;
+    let mut entries =
+        files::entries(directory, &path, quizzes).ok().flatten().ok_or_else(unknown)?;
     if let Some(served) = files::withheld(skill, quizzes) {
         // Only the main file, of the size that is served.
         let main = files::main_name(skill).filter(|_| path.is_empty()).ok_or_else(unknown)?;

@@ -87,7 +87,7 @@ fn walk(
 
 /// Reads a file of a skill by its path below the skill's folder. Links are not followed, and nothing outside of the folder
 /// can be reached. The main file is not served here: it may contain the answers of a quiz. A skill whose quiz is not passed
-/// has no files to read.
+/// has no files to read, also where its folder is in that of another skill.
 pub fn read_resource(
     skill: &LoadedSkill,
     path: &str,
@@ -121,6 +121,10 @@ pub fn read_resource(
     let [folders @ .., last] = parts.as_slice() else { return Err(not_there()) };
     if skill.file == directory.join(parts.join("/")) {
         return Err(not_there());
+    }
+    if let Some(closed) = quizzes.closed_below(directory, folders) {
+        let name = closed.file_name().unwrap_or_default().to_string_lossy();
+        return Err(Quizzes::not_passed(&name, &closed));
     }
     let read = || {
         let mut folder = Folder::open(directory)?;

@@ -73,7 +73,7 @@ pub(crate) fn with_tides(scene: Scene) -> Scene {
         )
 }
 
-const RIGHT: &str = "[\"  metres \", [\"OBAN\", 0]]";
+pub(crate) const RIGHT: &str = "[\"  metres \", [\"OBAN\", 0]]";
 
 fn taken(scene: &Scene, answers: &str) -> (Option<i32>, Value) {
     let output = scene.output(&["quiz", "skills/tides", "--answers", answers], "");

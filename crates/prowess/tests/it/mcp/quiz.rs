@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::client::Session;
-use crate::quiz::{SECRETS, tides};
+use crate::quiz::{RIGHT, SECRETS, tides};
 
 fn assert_no_secret(what: &str, shown: &Value) {
     let shown = shown.to_string();
@@ -124,6 +124,44 @@ fn a_closed_skill_is_served_without_what_is_withheld_and_whole_after_the_quiz() 
         (&next["passed"], &next["question"], &next["options"]),
         (&json!(true), &Value::Null, &json!([]))
     );
+}
+
+#[test]
+fn the_skill_around_a_closed_one_does_not_serve_its_files() {
+    let scene = tides()
+        .file(
+            "repo/skills/SKILL.md",
+            "---\nname: skills\ndescription: Holds others\n---\n\nText.\n",
+        )
+        .file("repo/skills/notes/a.md", "A note.\n");
+    let mut session = Session::greeted(&scene, &["skills"], &json!({}));
+    let doors = [
+        ("skills/list", json!({})),
+        ("skills/get", json!({ "uri": "skill://skills/SKILL.md" })),
+        ("resources/directory/read", json!({ "uri": "skill://skills" })),
+        ("resources/directory/read", json!({ "uri": "skill://skills/tides" })),
+        ("resources/directory/read", json!({ "uri": "skill://skills/tides/references" })),
+        ("resources/read", json!({ "uri": "skill://skills/tides/SKILL.md" })),
+        ("resources/read", json!({ "uri": "skill://skills/tides/references/units.md" })),
+    ];
+    for (method, params) in &doors {
+        let answer = session.request(method, params);
+        assert_no_secret(&format!("{method} {params}"), &answer);
+        let shown = answer["result"].to_string();
+        assert!(!shown.contains("skills/tides"), "{method} {params}: {shown}");
+    }
+    let note = session.request("resources/read", &json!({ "uri": "skill://skills/notes/a.md" }));
+    assert_eq!(note["result"]["contents"][0]["text"], "A note.\n", "{note}");
+    let file = scene.run("prompt skills --file tides/references/units.md");
+    assert!(file.contains("`tides` is closed until its quiz is passed"), "{file}");
+
+    let passed = scene.run_with(&["quiz", "skills/tides", "--answers", RIGHT], "");
+    assert!(passed.starts_with("exit 0"), "{passed}");
+    for (method, params) in &doors {
+        let answer = session.request(method, params);
+        assert_eq!(answer["error"], Value::Null, "{method} {params}");
+    }
+    assert!(scene.run("prompt skills --file tides/references/units.md").contains("SECRET-FILE"));
 }
 
 #[test]
