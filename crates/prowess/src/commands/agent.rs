@@ -164,6 +164,7 @@ const FINDINGS: CheckOptions<'static> = CheckOptions {
     least: Severity::Warning,
     clean_files: true,
     excerpts: true,
+    is_for_author: true,
     clients: &[],
 };
 

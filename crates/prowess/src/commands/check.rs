@@ -1,5 +1,6 @@
 //! `prowess check`: finds problems in skills.
 
+use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -16,7 +17,7 @@ use crate::render::{concise, full, github, json, sarif, verdicts};
 use crate::session;
 use crate::skill::check_report::{self, CheckOptions, FileReport, Source};
 use crate::skill::skill_ref::{self, ReferenceOptions};
-use crate::terminal::printer::{Printer, inline};
+use crate::terminal::printer::{Channel, Printer, inline};
 use crate::terminal::progress::ProgressCounter;
 use crate::walk::{self, Root, WalkOptions, Walked};
 
@@ -132,6 +133,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         least: if quiet_notes { Severity::Warning } else { Severity::Info },
         clean_files: from_stdin || arguments.format == Format::Json,
         excerpts: arguments.format == Format::Full,
+        is_for_author: printer.is_terminal(Channel::Out) && io::stdin().is_terminal(),
         clients: &arguments.clients,
     };
     let checked = if from_stdin {

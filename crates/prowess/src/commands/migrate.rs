@@ -392,6 +392,7 @@ impl Migrated {
             least: Severity::Warning,
             clean_files: false,
             excerpts: true,
+            is_for_author: false,
             clients: &[],
         };
         let source = Source {

@@ -13,7 +13,7 @@ use prowess_format::command::{self, RenderError};
 use prowess_format::render::{self, InputError, RenderContext, RenderedPrompt};
 use prowess_format::skill::{Skill, Tool, ToolKind};
 use prowess_format::subagent::{self, AgentTools, Subagent, WRITING_TOOLS};
-use prowess_format::{ReadOptions, check_bytes, declared_quizzes};
+use prowess_format::{ReadOptions, check_bytes};
 use prowess_policy::Mode;
 use serde_json::json;
 
@@ -27,6 +27,7 @@ use crate::run::tool_run;
 use crate::session;
 use crate::skill::check_report;
 use crate::skill::prose_warning;
+use crate::skill::quiz_gate;
 use crate::skill::skill_ref::{Loaded, ReferenceOptions};
 use crate::skill::tool_ref;
 use crate::terminal::printer::Printer;
@@ -112,7 +113,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     }
     let skill = &checked.skill;
     // Whatever dialect it is read as.
-    let quizzes = declared_quizzes(&checked.document);
+    let quizzes = quiz_gate::declared(&checked.document);
     let is_from_file = loaded.path != Path::new("-");
     if is_from_file && !Quizzes::of_user(&*session::world()?).is_open_at(loaded.place(), &quizzes) {
         let place = loaded.place();

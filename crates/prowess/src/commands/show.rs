@@ -17,7 +17,7 @@ use prowess_format::skill::{
     HookHandler, OptionalText, Parameter, Quiz, Skill, SkillDependency, Tool,
 };
 use prowess_format::span::Spanned;
-use prowess_format::{ReadOptions, check_bytes, declared_quizzes};
+use prowess_format::{ReadOptions, check_bytes};
 use serde_json::{Value, json};
 
 use super::Outcome;
@@ -28,6 +28,7 @@ use crate::render::wire::{self, Origin};
 use crate::session;
 use crate::skill::check_report;
 use crate::skill::prose_warning;
+use crate::skill::quiz_gate;
 use crate::skill::skill_ref::{self, Loaded, ReferenceOptions, Tools};
 use crate::terminal::printer::{Channel, Printer, inline, visible_lines};
 use crate::terminal::wrap::wrap;
@@ -124,7 +125,7 @@ fn show(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> 
         let findings = check_report::print_problems(&loaded, arguments.dialect.dialect, printer);
         return Ok(nothing_to_show(&loaded, &findings, arguments.format, printer));
     }
-    let gate = Gate::of(&loaded, &declared_quizzes(&checked.document), arguments, printer)?;
+    let gate = Gate::of(&loaded, &quiz_gate::declared(&checked.document), arguments, printer)?;
     let folder = loaded.directory.as_deref().filter(|_| gate.is_open);
     let resources = folder.map(skill_ref::resources).unwrap_or_default();
     let scripts = folder.map(|folder| scripts(&checked.skill, folder)).unwrap_or_default();

@@ -280,6 +280,7 @@ fn examine(
         least: Severity::Warning,
         clean_files: true,
         excerpts: matches!(format, CheckFormat::Full | CheckFormat::Mermaid),
+        is_for_author: true,
         clients: &[],
     };
     let name = workflow.and_then(|workflow| workflow.name.clone());

@@ -21,6 +21,7 @@ use serde_json::Value;
 
 use crate::render::excerpt::Excerpt;
 use crate::render::{full, json};
+use crate::skill::quiz_gate::Unquoted;
 use crate::skill::skill_ref::{self, Loaded};
 use crate::terminal::printer::Printer;
 
@@ -37,6 +38,9 @@ pub(crate) struct CheckOptions<'o> {
     pub(crate) clean_files: bool,
     /// Whether findings come with their source line.
     pub(crate) excerpts: bool,
+    /// Whether a person reads the findings of a file of their own. A line of a skill with a quiz gate may have an answer, and is
+    /// quoted to nobody else.
+    pub(crate) is_for_author: bool,
     /// The clients to report a verdict for.
     pub(crate) clients: &'o [&'static Client],
 }
@@ -273,7 +277,7 @@ pub(crate) fn examine_dangling(
         structured: false,
         name: None,
         version: None,
-        findings: findings("", diagnostics, None, options),
+        findings: findings("", diagnostics, None, None, options),
         verdicts: Vec::new(),
     });
     examined
@@ -341,7 +345,7 @@ pub(crate) fn examine_agent(
             structured: true,
             name: value(&manifest.name),
             version: value(&manifest.version),
-            findings: findings(text, diagnostics, None, options),
+            findings: findings(text, diagnostics, None, None, options),
             verdicts: Vec::new(),
         });
     }
@@ -368,7 +372,7 @@ pub(crate) fn examine_workflow(
         structured: true,
         name,
         version: None,
-        findings: findings(text, diagnostics, None, options),
+        findings: findings(text, diagnostics, None, None, options),
         verdicts: Vec::new(),
     });
     examined
@@ -401,6 +405,9 @@ fn report(
         client::verdict(&checked, file_name, directory_name.as_deref(), client)
     };
     let verdicts = options.clients.iter().map(verdict).collect();
+    let unquoted = (!options.is_for_author && !checked.diagnostics.is_empty())
+        .then(|| Unquoted::of(&checked.document))
+        .flatten();
     FileReport {
         path: shown_path(source.path),
         bytes: source.bytes.len(),
@@ -413,7 +420,13 @@ fn report(
         name,
         version: skill.version.as_ref().map(|version| version.value.clone()),
         verdicts,
-        findings: findings(checked.document.text, checked.diagnostics, files, options),
+        findings: findings(
+            checked.document.text,
+            checked.diagnostics,
+            files,
+            unquoted.as_ref(),
+            options,
+        ),
     }
 }
 
@@ -421,6 +434,7 @@ fn findings(
     text: &str,
     diagnostics: Vec<Diagnostic>,
     files: Option<&PackagedFiles<'_>>,
+    unquoted: Option<&Unquoted>,
     options: &CheckOptions<'_>,
 ) -> Vec<Finding> {
     let mut diagnostics = diagnostics;
@@ -435,6 +449,9 @@ fn findings(
     diagnostics
         .into_iter()
         .map(|diagnostic| {
+            if unquoted.is_some_and(|unquoted| unquoted.has(&diagnostic)) {
+                return unquoted_finding(diagnostic, text, &lines, options);
+            }
             let Some(file) = &diagnostic.file else {
                 return finding(diagnostic, text, &lines, options);
             };
@@ -492,6 +509,19 @@ fn finding(
     }
 }
 
+/// A finding without its line, and without a fix that repeats what the line says.
+fn unquoted_finding(
+    mut diagnostic: Diagnostic,
+    text: &str,
+    lines: &LineIndex,
+    options: &CheckOptions<'_>,
+) -> Finding {
+    if diagnostic.fix.take().is_some() {
+        diagnostic.help = None;
+    }
+    finding(diagnostic, text, lines, &CheckOptions { excerpts: false, ..*options })
+}
+
 /// A key for finding duplicate names: names are unique among the skills of one folder, ignoring case (AFL §4, rule 6). No
 /// other specification asks for it.
 fn name_key(source: &Source<'_>, checked: &Checked<'_>) -> Option<u64> {
@@ -529,6 +559,7 @@ pub(crate) fn print_problems(
         least: Severity::Warning,
         clean_files: false,
         excerpts: true,
+        is_for_author: false,
         clients: &[],
     };
     let examined = examine(&Source::from(loaded), &options, None);

@@ -288,6 +288,63 @@ fn no_verb_shows_the_answers_or_what_is_withheld() {
 }
 
 #[test]
+fn findings_do_not_quote_the_lines_of_a_skill_behind_a_quiz() {
+    let doors = |scene: &Scene| {
+        for verb in [
+            "check",
+            "check --format json",
+            "check --format sarif",
+            "check --format github",
+            "check --format concise",
+            "policy",
+            "show",
+            "prompt",
+            "prompt --level 3",
+            "quiz",
+            "run",
+            "render",
+            "quiz --format json",
+            "info",
+            "list",
+            "list --format json",
+        ] {
+            let (verb, options) = verb.split_once(' ').unwrap_or((verb, ""));
+            let place = if verb == "list" { "" } else { "skills/tides" };
+            let shown = scene.run(format!("{verb} {place} {options}").trim());
+            for secret in SECRETS.iter().chain(&["correct: true"]) {
+                assert!(!shown.contains(secret), "`{verb} {options}` shows {secret}: {shown}");
+            }
+        }
+    };
+    // Warnings and errors on the lines of the answers, in the body, and in front matter that can't be read.
+    for (from, to) in [
+        ("explanation: SECRET-WHY", "explanaton: SECRET-WHY"),
+        ("goto: '## Read'", "{goto: '## None', message: SECRET-NEXT}"),
+        ("gate: true", "gate: true\n    passing-score: {a: SECRET-WHY, correct: true}"),
+        (
+            "correct: true\n          - label: Fathoms",
+            "correct: [true: SECRET-WHY\n          - label: Fathoms",
+        ),
+        ("Read SECRET-BODY", "[SECRET-BODY](references/none.md) SECRET-BODY"),
+    ] {
+        let scene = tides();
+        assert!(SKILL.contains(from), "{from}");
+        let scene = scene.file("repo/skills/tides/SKILL.md", SKILL.replacen(from, to, 1));
+        doors(&scene);
+    }
+    // On a terminal the author sees the line.
+    let scene = tides().file(
+        "repo/skills/tides/SKILL.md",
+        SKILL.replacen("Read SECRET-BODY", "[x](references/none.md) SECRET-BODY", 1),
+    );
+    #[cfg(target_os = "linux")]
+    {
+        let shown = scene.run_on_terminal(&["check", "skills/tides"], "");
+        assert!(shown.contains("SECRET-BODY"), "{shown}");
+    }
+}
+
+#[test]
 fn a_workflow_gets_nothing_of_a_closed_skill() {
     let provider = ScriptedProvider::start(Answer::text(["Nothing."]));
     let flow = |kind: &str, skill: &str| {
