@@ -211,7 +211,7 @@ impl<'p> Performer<'p> {
         let path = operation.path.parent().unwrap_or(Path::new(""));
         let name = operation.path.file_name().ok_or(Errno::INVAL)?;
         let clean = |folder: BorrowedFd<'_>| -> io::Result<_> {
-            let tree = clean::prepare(folder, name)?;
+            let tree = clean::prepare(folder, name, layer.undo().as_fd())?;
             Ok((tree, entry::state_at(folder, name)?))
         };
         match open_parent(layer.upper(), path) {
@@ -593,6 +593,22 @@ impl<'p> Performer<'p> {
             }
         }
         found
+    }
+
+    /// The regular file that is where a step has put one.
+    pub(crate) fn file_now(&mut self, operation: &Operation) -> Option<State> {
+        let is_file = |state: &State| state.kind() == FileType::RegularFile;
+        operation.new.as_ref().filter(|new| is_file(new))?;
+        if !matches!(operation.action, Action::Add | Action::Replace) {
+            return None;
+        }
+        let place = self.place(operation).ok()?;
+        if let Some(old) = operation.old {
+            // Without the old version there is nothing to restore.
+            let kept = entry::state_at(place.upper().ok()?, place.name).ok()??;
+            kept.is_same_entry(&old).then_some(())?;
+        }
+        entry::state_at(place.target, place.name).ok()?.filter(is_file)
     }
 
     fn change_since(&mut self, operation: &Operation) -> io::Result<Option<ConflictReason>> {

@@ -3,7 +3,7 @@
 //! The upper layer was written by a program that may be hostile. Everything is opened by descriptor, one name at a time,
 //! without following links, and bounded in number, size and depth. The lower layer is only read.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -66,8 +66,6 @@ pub(crate) struct Reader {
     entries: u64,
     bytes: u64,
     compared: u64,
-    /// Files with several names, whose bytes count once.
-    seen: HashSet<(u64, u64)>,
     set: ChangeSet,
 }
 
@@ -97,7 +95,6 @@ impl Reader {
             entries: 0,
             bytes: 0,
             compared: 0,
-            seen: HashSet::new(),
             set: ChangeSet::default(),
         }
     }
@@ -230,7 +227,7 @@ impl Reader {
             }
             return Ok(());
         }
-        self.add_bytes(&stat, &new)?;
+        self.add_bytes(&stat)?;
         match new.kind() {
             FileType::Directory => self.folder_entry(pair, name, &path, old, new, relation),
             FileType::RegularFile => self.file(pair, name, &path, old, new, relation),
@@ -241,12 +238,10 @@ impl Reader {
         }
     }
 
-    fn add_bytes(&mut self, stat: &rustix::fs::Stat, new: &State) -> Result<(), ReadError> {
+    /// Counts the bytes of an entry. A file with several names counts once for each, because each is applied as a copy.
+    fn add_bytes(&mut self, stat: &rustix::fs::Stat) -> Result<(), ReadError> {
         /// The unit of `st_blocks`, whatever the filesystem's own is.
         const BLOCK: u64 = 512;
-        if new.links > 1 && !new.is_folder() && !self.seen.insert((new.device, new.inode)) {
-            return Ok(());
-        }
         self.bytes += u64::try_from(stat.st_blocks).unwrap_or_default() * BLOCK;
         if self.bytes > self.limits.bytes {
             return Err(ReadError::Bytes(self.limits.bytes));

@@ -543,6 +543,12 @@ impl RunFolder {
 
     /// Undoes what was applied, unless others have changed it since.
     pub fn undo(&self) -> Result<(), UndoError> {
+        self.undo_unless(&|_| false)
+    }
+
+    /// The same. `is_equivalent` tells of a path below a granted folder, with that before it, whether what others have
+    /// written there means the same as what was applied; then it is replaced too.
+    pub fn undo_unless(&self, is_equivalent: &dyn Fn(&Path) -> bool) -> Result<(), UndoError> {
         let state = |path: &str| {
             let path = self.path().join(path);
             move |source: io::Error| UndoError::State { path, source }
@@ -550,14 +556,29 @@ impl RunFolder {
         if self.status() != RunStatus::Applied {
             return Err(UndoError::NotApplied);
         }
-        let journal =
+        let mut journal =
             self.journal(APPLIED).map_err(state(APPLIED))?.ok_or(UndoError::NotApplied)?;
         let layers = self.open_layers().map_err(|error| UndoError::State {
             path: self.path(),
             source: io::Error::other(error),
         })?;
         let mut performer = Performer::new(&layers);
-        let changed = performer.changed_since(&journal.operations);
+        let mut changed = performer.changed_since(&journal.operations);
+        changed.retain(|conflict| {
+            let operation = journal
+                .operations
+                .iter_mut()
+                .find(|it| it.layer == conflict.layer && it.path == conflict.path);
+            let top = self.layers.get(conflict.layer);
+            let (Some(operation), Some(top)) = (operation, top) else { return true };
+            let now = performer.file_now(operation);
+            let is_same = now.is_some() && is_equivalent(&top.target.join(&conflict.path));
+            if is_same && performer.file_now(operation) == now {
+                operation.new = now;
+                return false;
+            }
+            true
+        });
         if !changed.is_empty() {
             return Err(UndoError::Changed(changed));
         }

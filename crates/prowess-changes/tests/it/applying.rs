@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use prowess_changes::{Durability, RunStatus};
+use prowess_changes::{Durability, RunFolder, RunStatus, faults, recover};
 
 use crate::world::{World, apply, changes, set_mode, tree_of, write};
 
@@ -23,6 +23,11 @@ enum Step {
     HardLink(usize, usize),
     Touch(usize, u32),
     Exchange(usize),
+    Truncate(usize, u16),
+    Hole(usize, u16),
+    Attribute(usize, u8),
+    Swap(usize, usize),
+    Pour(usize, usize),
 }
 
 const PATHS: &[&str] = &[
@@ -68,7 +73,62 @@ fn perform(step: &Step, top: &Path) {
                 if old.is_dir() { fs::remove_file(&new) } else { fs::rename(&new, &old) }
             })
         }
+        Step::Truncate(at, length) if is_file(&path(at)) => {
+            let file = fs::OpenOptions::new().write(true).open(path(at));
+            file.and_then(|file| file.set_len(u64::from(length)))
+        }
+        Step::Hole(at, offset) if is_file(&path(at)) => {
+            use std::os::unix::fs::FileExt as _;
+            let file = fs::OpenOptions::new().write(true).open(path(at));
+            file.and_then(|file| file.write_all_at(b"end", u64::from(offset) * 64))
+        }
+        Step::Attribute(at, value) if is_file(&path(at)) => {
+            let path = path(at);
+            rustix::fs::setxattr(&path, "user.test", &[value], rustix::fs::XattrFlags::empty())
+                .map_err(Into::into)
+        }
+        Step::Truncate(..) | Step::Hole(..) | Step::Attribute(..) => Ok(()),
+        Step::Swap(one, other) if is_file(&path(one)) && is_file(&path(other)) => {
+            let flags = rustix::fs::RenameFlags::EXCHANGE;
+            rustix::fs::renameat_with(
+                rustix::fs::CWD,
+                path(one),
+                rustix::fs::CWD,
+                path(other),
+                flags,
+            )
+            .map_err(Into::into)
+        }
+        Step::Swap(..) => Ok(()),
+        // As `mv` of a folder that was there before: everything is copied, then removed.
+        Step::Pour(from, to) if path(from).is_dir() && !path(from).is_symlink() => {
+            let (from, to) = (path(from), path(to));
+            if to.starts_with(&from) { Ok(()) } else { pour(&from, &to) }
+        }
+        Step::Pour(..) => Ok(()),
     };
+}
+
+fn is_file(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|data| data.is_file())
+}
+
+fn pour(from: &Path, to: &Path) -> std::io::Result<()> {
+    fs::create_dir(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (old, new) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            pour(&old, &new)?;
+        } else if kind.is_symlink() {
+            symlink(fs::read_link(&old)?, &new)?;
+            fs::remove_file(&old)?;
+        } else {
+            fs::rename(&old, &new)?;
+        }
+    }
+    fs::remove_dir(from)
 }
 
 fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
@@ -85,6 +145,11 @@ fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
         1 => (at(), at()).prop_map(|(from, to)| Step::HardLink(from, to)),
         1 => (at(), 0_u32..1_000_000).prop_map(|(at, seconds)| Step::Touch(at, seconds)),
         1 => at().prop_map(Step::Exchange),
+        1 => (at(), any::<u16>()).prop_map(|(at, length)| Step::Truncate(at, length)),
+        1 => (at(), any::<u16>()).prop_map(|(at, offset)| Step::Hole(at, offset)),
+        1 => (at(), any::<u8>()).prop_map(|(at, value)| Step::Attribute(at, value)),
+        1 => (at(), at()).prop_map(|(one, other)| Step::Swap(one, other)),
+        1 => (at(), at()).prop_map(|(from, to)| Step::Pour(from, to)),
     ];
     prop::collection::vec(step, 0..most)
 }
@@ -98,8 +163,23 @@ fn copy(from: &Path, to: &Path) {
     assert!(status.expect("cp starts").success());
 }
 
+/// The number of random programs: more with `PROWESS_CHANGES_CASES`, for a long run.
+pub(crate) fn cases(usual: u32) -> ProptestConfig {
+    let wished = std::env::var("PROWESS_CHANGES_CASES").ok().and_then(|text| text.parse().ok());
+    let cases = wished.unwrap_or(usual);
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+/// No file of the user's folder has another name anywhere that the run has made.
+fn nothing_is_shared(top: &Path) -> bool {
+    tree_of(top).keys().all(|path| {
+        let data = fs::symlink_metadata(top.join(path)).expect("there");
+        data.is_dir() || data.is_symlink() || std::os::unix::fs::MetadataExt::nlink(&data) == 1
+    })
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(60))]
 
     /// What is applied is what the program would have done, and undoing gives back what was there.
     #[test]
@@ -118,6 +198,7 @@ proptest! {
         prop_assert_eq!(&set.conflicts, &[]);
         run.apply(&set, Durability::Deferred).expect("applied");
         prop_assert_eq!(world.tree(), tree_of(&direct));
+        prop_assert!(nothing_is_shared(&world.target()));
         let listed = run.read_applied(prowess_changes::Limits::default()).expect("read");
         let sorted = |changes: &[prowess_changes::Change]| {
             let mut all = crate::world::shown(changes);
@@ -129,6 +210,126 @@ proptest! {
         prop_assert_eq!(world.tree(), original);
         prop_assert_eq!(run.status(), RunStatus::Undone);
     }
+}
+
+proptest! {
+    #![proptest_config(cases(24))]
+
+    /// A kill at any moment of applying and of undoing any program leaves everything or nothing.
+    #[test]
+    fn random_programs_survive_a_kill_at_any_step(
+        before in steps(20),
+        program in steps(30),
+        moment in any::<prop::sample::Index>(),
+        second in any::<prop::sample::Index>(),
+    ) {
+        let world = World::new();
+        for step in before.iter().filter(|step| !matches!(step, Step::HardLink(..))) {
+            perform(step, &world.target());
+        }
+        let direct = world.path("elsewhere");
+        copy(&world.target(), &direct);
+        let original = world.tree();
+        let run = world.run(|mount| program.iter().for_each(|step| perform(step, mount)));
+        crate::world::in_child(|| program.iter().for_each(|step| perform(step, &direct)));
+        let after = tree_of(&direct);
+        let (home, id) = (world.home(), run.id().to_owned());
+        drop(run);
+        let kill = |step: usize, work: &dyn Fn(&RunFolder)| {
+            crate::world::status_of_child(|| {
+                let run = RunFolder::open(&home, &id).expect("opened").expect("it is there");
+                faults::with(Some(step), || work(&run));
+            });
+            // Whoever recovers may be killed as well.
+            crate::world::status_of_child(|| {
+                faults::with(Some(second.index(12)), || drop(recover(&home)));
+            });
+            let left = recover(&home);
+            assert!(left.is_empty(), "{left:?}");
+            let run = RunFolder::open(&home, &id).expect("opened").expect("it is there");
+            let status = run.status();
+            (run, status)
+        };
+        let (run, status) = kill(moment.index(3 * program.len() + 8), &|run| {
+            let _ = run.apply(&changes(run), Durability::Deferred);
+        });
+        match status {
+            RunStatus::Applied => prop_assert_eq!(&world.tree(), &after),
+            RunStatus::Unfinished | RunStatus::Pending => {
+                prop_assert_eq!(&world.tree(), &original);
+                let set = changes(&run);
+                run.apply(&set, Durability::Deferred).expect("applied");
+                prop_assert_eq!(&world.tree(), &after);
+            }
+            RunStatus::Undone => prop_assert!(false, "nobody has undone it"),
+        }
+        drop(run);
+        let (run, status) = kill(moment.index(2 * program.len() + 6), &|run| {
+            let _ = run.undo();
+        });
+        match status {
+            RunStatus::Undone => {}
+            RunStatus::Applied => {
+                prop_assert_eq!(&world.tree(), &after);
+                run.undo().expect("undone");
+            }
+            other => prop_assert!(false, "{:?}", other),
+        }
+        prop_assert_eq!(world.tree(), original);
+    }
+}
+
+#[test]
+fn hard_links_become_files_of_their_own() {
+    let world = World::new();
+    world.file("a", "old");
+    world.file("same", "same");
+    let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1234);
+    let run = world.run(|mount| {
+        let path = |name: &str| mount.join(name);
+        fs::hard_link(path("a"), path("b")).expect("linked");
+        fs::write(path("b"), "new").expect("written");
+        fs::hard_link(path("same"), path("twin")).expect("linked");
+        fs::create_dir(path("d")).expect("made");
+        fs::write(path("d/x"), "x").expect("written");
+        let file = fs::File::options().write(true).open(path("d/x")).expect("opened");
+        file.set_len(1 << 20).expect("a hole");
+        file.set_modified(time).expect("set");
+        set_mode(&path("d/x"), 0o700);
+        for name in ["d/y", "z"] {
+            fs::hard_link(path("d/x"), path(name)).expect("linked");
+        }
+    });
+    apply(&run);
+    assert!(nothing_is_shared(&world.target()));
+    for name in ["d/x", "d/y", "z"] {
+        let data = fs::metadata(world.target().join(name)).expect("there");
+        let inner = |data: &fs::Metadata| std::os::unix::fs::MetadataExt::blocks(data) * 512;
+        assert_eq!((data.len(), data.modified().expect("a time")), (1 << 20, time), "{name}");
+        assert!(inner(&data) < 64 << 10, "the hole of {name} stays one");
+    }
+    assert_eq!((world.read("a").as_str(), world.read("b").as_str()), ("new", "new"));
+    world.file("d/y", "other");
+    assert!(world.read("d/x").starts_with('x'));
+    fs::remove_file(world.target().join("d/y")).expect("removed");
+    assert!(run.undo().is_err(), "others have changed it");
+}
+
+#[test]
+fn many_names_of_a_large_file_count_each() {
+    let world = World::new();
+    let run = world.run(|mount| {
+        fs::write(mount.join("0"), vec![1; 1 << 20]).expect("written");
+        for number in 1..40 {
+            fs::hard_link(mount.join("0"), mount.join(number.to_string())).expect("linked");
+        }
+    });
+    let limits = |bytes| prowess_changes::Limits { bytes, ..prowess_changes::Limits::default() };
+    assert!(matches!(run.read(limits(20 << 20)), Err(prowess_changes::ReadError::Bytes(_))));
+    let set = run.read(limits(64 << 20)).expect("read");
+    run.apply(&set, Durability::Deferred).expect("applied");
+    run.undo().expect("undone");
+    assert!(world.tree().is_empty());
 }
 
 #[test]

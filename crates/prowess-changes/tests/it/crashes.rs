@@ -128,32 +128,40 @@ fn a_kill_at_any_step_of_undoing_leaves_everything_or_nothing() {
     }
 }
 
+/// A run with a folder that is applied as a whole, in which others change something after it was read: that is noticed when
+/// applying is under way, and what was done is taken back.
+fn overtaken() -> (World, RunFolder, prowess_changes::ChangeSet) {
+    let (world, run) = scene();
+    let set = changes(&run);
+    write(&world.target().join("d/x"), "theirs");
+    (world, run, set)
+}
+
 #[test]
 fn a_kill_while_taking_back_is_finished() {
-    let scene = || {
-        let (world, run) = scene();
-        let set = changes(&run);
-        // Among the last to be looked at.
-        write(&world.target().join("whole/file"), "theirs");
-        (world, run, set)
-    };
-    let (world, run, set) = scene();
-    let theirs = world.tree();
-    let (result, steps) = faults::with(None, || run.apply(&set, Durability::OnDisk));
-    // The content of a replaced folder is looked at once more when the changes were read long ago, so it is applied here.
-    if result.is_ok() {
-        return;
+    let mut done = 0;
+    // Changes that were read long ago are read again first; then nothing has to be taken back, and it is tried once more.
+    for _ in 0..20 {
+        let (world, run, set) = overtaken();
+        let theirs = world.tree();
+        let (result, steps) = faults::with(None, || run.apply(&set, Durability::Deferred));
+        assert!(result.is_err(), "somebody was faster");
+        assert_eq!(world.tree(), theirs);
+        if !steps.iter().any(|step| step == "exchange") {
+            continue;
+        }
+        for step in 0..steps.len() {
+            let (world, run, set) = overtaken();
+            let home = world.home();
+            status_of_child(|| {
+                faults::with(Some(step), || drop(run.apply(&set, Durability::Deferred)));
+            });
+            drop(run);
+            assert!(recover(&home).is_empty());
+            assert_eq!(world.tree(), theirs, "{step}");
+            done += 1;
+        }
+        break;
     }
-    assert_eq!(world.tree(), theirs);
-    for step in 0..steps.len() {
-        let (world, run, set) = scene();
-        let home = world.home();
-        let status = status_of_child(|| {
-            faults::with(Some(step), || drop(run.apply(&set, Durability::OnDisk)));
-        });
-        assert_eq!(status, 9, "{step}");
-        drop(run);
-        assert!(recover(&home).is_empty());
-        assert_eq!(world.tree(), theirs, "{step}");
-    }
+    assert!(done > 10, "{done}");
 }
