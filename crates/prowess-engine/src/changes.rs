@@ -181,7 +181,12 @@ pub fn discard(state: &StateFolders, id: &str) -> Result<(), ChangesError> {
 /// Undoes applied changes, unless others have changed them since.
 pub fn undo(state: &StateFolders, id: &str) -> Result<KeptRun, ChangesError> {
     let run = open(state, id)?;
-    run.undo()?;
+    let note = note(&run);
+    // Every `git status` writes the index anew: that is nobody's work as long as it says the same.
+    run.undo_unless(&|path| {
+        let left = note.indexes.get(path);
+        left.is_some() && left == crate::planted::index_meaning(path).as_ref()
+    })?;
     kept(&run).ok_or_else(|| ChangesError::Unknown(id.to_owned()))
 }
 

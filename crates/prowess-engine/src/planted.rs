@@ -158,6 +158,38 @@ pub(crate) fn staged_setting(file: &Path, folders: &[PathBuf]) -> Option<String>
     repository::dangerous_setting(file, folders)
 }
 
+/// The same for a changed file of settings, by what has changed.
+#[cfg(target_os = "linux")]
+pub(crate) fn staged_settings(
+    changed: &Path,
+    current: &Path,
+    folders: &[PathBuf],
+) -> Option<String> {
+    repository::dangerous_change(changed, current, folders)
+}
+
+/// The `.git` file of a new linked worktree whose folder in a repository is as git makes it.
+#[cfg(target_os = "linux")]
+pub(crate) fn staged_worktree(
+    staged: &Path,
+    current: &Path,
+    folders: &[PathBuf],
+) -> Option<PathBuf> {
+    repository::plain_worktree(staged, current, folders)
+}
+
+/// What an index of git says about files, as a digest.
+#[cfg(target_os = "linux")]
+pub(crate) fn index_meaning(file: &Path) -> Option<String> {
+    index::meaning(file)
+}
+
+/// Whether a new `.git` file refers to a folder.
+#[cfg(target_os = "linux")]
+pub(crate) fn staged_link(staged: &Path, folder: &Path) -> bool {
+    repository::refers_to(staged, folder)
+}
+
 struct Search<'l> {
     planted_scan: &'l PlantedScan,
     until: Option<SystemTime>,

@@ -47,6 +47,10 @@ pub struct ChangeContext<'c> {
     pub writable: &'c [PathBuf],
     /// Files and folders that settings of git refer to, such as hooks.
     pub named_by_git: &'c [PathBuf],
+    /// Folders that git would treat as a repository although they are not called `.git`.
+    pub bare_repositories: &'c [PathBuf],
+    /// Folders with an environment of a language, whose programs are started by others: those with a `pyvenv.cfg`.
+    pub environments: &'c [PathBuf],
     /// Whether the tool may start git, so that it may change what git keeps in `.git`.
     pub may_start_git: bool,
     /// Whether git takes a name for `.git`.
@@ -78,40 +82,165 @@ impl ChangeVerdict {
     }
 }
 
-/// Files that other programs start or obey, in addition to the protected places: by name, with the reason.
+/// Files that other programs start or obey, in addition to the protected places: by consecutive names, with the reason. They
+/// are compared regardless of case, as on filesystems where that makes no difference.
 pub const OBEYED: &[(&str, &str)] = &[
     ("pyvenv.cfg", ENVIRONMENT),
     ("*.pth", ENVIRONMENT),
+    ("*._pth", ENVIRONMENT),
     ("sitecustomize.py", ENVIRONMENT),
     ("usercustomize.py", ENVIRONMENT),
     ("site-packages", ENVIRONMENT),
+    ("dist-packages", ENVIRONMENT),
+    ("conda-meta", ENVIRONMENT),
+    ("etc/conda/activate.d", ENVIRONMENT),
+    ("ipython_config.*", ENVIRONMENT),
+    ("jupyter_*_config.*", ENVIRONMENT),
     (".npmrc", PACKAGES),
     (".yarnrc", PACKAGES),
     (".yarnrc.yml", PACKAGES),
     (".pnpmfile.cjs", PACKAGES),
     (".pnpmfile.mjs", PACKAGES),
+    ("pnpm-workspace.yaml", PACKAGES),
     ("pip.conf", PACKAGES),
+    ("pip.ini", PACKAGES),
     (".pypirc", PACKAGES),
+    ("uv.toml", PACKAGES),
+    ("poetry.toml", PACKAGES),
     ("bunfig.toml", PACKAGES),
     ("nuget.config", PACKAGES),
-    ("NuGet.Config", PACKAGES),
+    ("gradle/wrapper", PACKAGES),
     ("rust-toolchain", TOOLCHAIN),
     ("rust-toolchain.toml", TOOLCHAIN),
     ("mise.toml", TOOLCHAIN),
     (".mise.toml", TOOLCHAIN),
     ("mise.local.toml", TOOLCHAIN),
+    ("mise/config.toml", TOOLCHAIN),
     (".tool-versions", TOOLCHAIN),
     (".python-version", TOOLCHAIN),
     (".node-version", TOOLCHAIN),
     (".nvmrc", TOOLCHAIN),
     (".ruby-version", TOOLCHAIN),
     (".sdkmanrc", TOOLCHAIN),
+    ("global.json", TOOLCHAIN),
+    ("gradle.properties", TOOLCHAIN),
+    ("gradle-daemon-jvm.properties", TOOLCHAIN),
+    ("local.properties", TOOLCHAIN),
+    ("tools/bazel", TOOLCHAIN),
+    ("devbox.json", TOOLCHAIN),
+    ("devenv.nix", TOOLCHAIN),
+    ("flake.nix", TOOLCHAIN),
+    ("shell.nix", TOOLCHAIN),
     (".gitmodules", "git fetches what it names"),
     (".gitattributes", "git runs filters that it names"),
-    ("lefthook.yml", "git runs commands that it names"),
-    ("lefthook.yaml", "git runs commands that it names"),
-    ("devbox.json", TOOLCHAIN),
-    ("flake.nix", TOOLCHAIN),
+    ("lefthook.*", GIT_HOOKS),
+    ("lefthook-local.*", GIT_HOOKS),
+    ("prek.toml", GIT_HOOKS),
+    ("captainhook.json", GIT_HOOKS),
+    ("grumphp.*", GIT_HOOKS),
+    ("lint-staged.config.*", GIT_HOOKS),
+    ("commitlint.config.*", GIT_HOOKS),
+    ("simple-git-hooks.*", GIT_HOOKS),
+    ("_darcs", "darcs runs programs that it names"),
+    ("_exrc", EDITORS),
+    ("_vimrc", EDITORS),
+    ("*.sublime-project", EDITORS),
+    ("rust-analyzer.toml", EDITORS),
+    ("omnisharp.json", EDITORS),
+    ("AGENTS.md", AGENTS),
+    ("AGENTS.override.md", AGENTS),
+    ("CLAUDE.md", AGENTS),
+    ("CLAUDE.local.md", AGENTS),
+    ("GEMINI.md", AGENTS),
+    ("QWEN.md", AGENTS),
+    ("CONVENTIONS.md", AGENTS),
+    ("mcp.json", AGENTS),
+    ("opencode.jsonc", AGENTS),
+    ("crush.json", AGENTS),
+    ("gemini-extension.json", AGENTS),
+    ("docker-compose.override.*", OVERRIDES),
+    ("compose.override.*", OVERRIDES),
+    ("override.tf", OVERRIDES),
+    ("override.tf.json", OVERRIDES),
+    ("*_override.tf", OVERRIDES),
+    ("*_override.tf.json", OVERRIDES),
+    ("ansible.cfg", "ansible loads plugins that it names"),
+    ("php.ini", "PHP runs code that it names"),
+    ("startup.m", "MATLAB runs it when it starts there"),
+    ("*.desktop", "desktops start programs that it names"),
+    ("autorun.inf", "desktops start programs that it names"),
+    ("desktop.ini", "desktops load what it names"),
+];
+
+/// Files that builds, tests and linters run as code. They are sources of a project like others: applied, and mentioned.
+pub const BUILD_FILES: &[&str] = &[
+    "Makefile",
+    "GNUmakefile",
+    "makefile",
+    "justfile",
+    "Taskfile.*",
+    "CMakeLists.txt",
+    "CMakePresets.json",
+    "CMakeUserPresets.json",
+    "build.rs",
+    "package.json",
+    "setup.py",
+    "setup.cfg",
+    "pyproject.toml",
+    "conftest.py",
+    "pytest.ini",
+    "tox.ini",
+    "noxfile.py",
+    "Rakefile",
+    "Gemfile",
+    "*.gemspec",
+    "build.gradle",
+    "build.gradle.kts",
+    "settings.gradle",
+    "settings.gradle.kts",
+    "pom.xml",
+    "go.work",
+    "Directory.Build.*",
+    "deno.json",
+    "deno.jsonc",
+    "docker-compose.*",
+    "compose.yaml",
+    "compose.yml",
+    "Vagrantfile",
+    "*.config.js",
+    "*.config.cjs",
+    "*.config.mjs",
+    "*.config.ts",
+];
+
+/// Modules that people start by name, such as with `python -m pip`: Python takes a file of the current folder instead.
+pub const MODULES: &[&str] = &[
+    "asyncio",
+    "black",
+    "build",
+    "code",
+    "compileall",
+    "doctest",
+    "ensurepip",
+    "http",
+    "json",
+    "mypy",
+    "pdb",
+    "pip",
+    "pipx",
+    "poetry",
+    "pydoc",
+    "pytest",
+    "ruff",
+    "site",
+    "timeit",
+    "tox",
+    "twine",
+    "unittest",
+    "uv",
+    "venv",
+    "virtualenv",
+    "zipapp",
 ];
 
 /// Hidden names that nothing starts or obeys: caches, marks, lists of files.
@@ -184,6 +313,13 @@ pub const KEPT_BY_GIT: &[&str] = &[
 const ENVIRONMENT: &str = "Python runs code from it when it starts";
 const PACKAGES: &str = "package managers run or download what it names";
 const TOOLCHAIN: &str = "it decides which programs are started";
+const GIT_HOOKS: &str = "git runs commands that it names";
+const EDITORS: &str = "editors run programs that it names";
+const AGENTS: &str = "agents follow it";
+const OVERRIDES: &str = "it overrides other files without being named";
+const SHADOWS: &str = "Python starts it instead of the module of that name";
+const BUILD: &str = "builds and tests run it";
+const TO_OBEYED: &str = "it is a link to what other programs start or obey";
 const GIT: &str = "git runs programs that it names";
 const GIT_LINK: &str = "git writes through links in its folder";
 const GIT_FOLDER: &str = "git obeys what is in it";
@@ -199,10 +335,12 @@ pub fn examine(change: &ProposedChange<'_>, context: &ChangeContext<'_>) -> Chan
     if let Some(verdict) = in_repository(change, context) {
         return verdict;
     }
-    if let Some(ProposedEntry::Link(target)) = change.after
-        && leads_out(&full, target, context.writable)
-    {
-        return ChangeVerdict::Ask(LEADS_OUT);
+    if let Some(ProposedEntry::Link(target)) = change.after {
+        match destination(&full, target, context.writable) {
+            None => return ChangeVerdict::Ask(LEADS_OUT),
+            Some(place) if is_obeyed(&place, context) => return ChangeVerdict::Ask(TO_OBEYED),
+            Some(_) => {}
+        }
     }
     if context.named_by_git.iter().any(|place| full.starts_with(place)) {
         return ChangeVerdict::Ask(NAMED_BY_GIT);
@@ -215,8 +353,14 @@ pub fn examine(change: &ProposedChange<'_>, context: &ChangeContext<'_>) -> Chan
         // What is gone starts nothing.
         return ChangeVerdict::Apply;
     }
+    if context.environments.iter().any(|folder| full.starts_with(folder)) {
+        return ChangeVerdict::Ask(ENVIRONMENT);
+    }
     if let Some(reason) = obeyed(change, &full, context.home) {
         return ChangeVerdict::Ask(reason);
+    }
+    if is_module(change.path) {
+        return ChangeVerdict::Ask(SHADOWS);
     }
     let is_harmless = |name: &OsStr| {
         let name = name.to_string_lossy();
@@ -229,7 +373,52 @@ pub fn examine(change: &ProposedChange<'_>, context: &ChangeContext<'_>) -> Chan
         Some(ProposedEntry::File { mode }) if mode & 0o111 != 0 && !change.was_executable => {
             ChangeVerdict::Mention(EXECUTABLE)
         }
+        Some(ProposedEntry::File { .. }) if is_build_file(change.path) => {
+            ChangeVerdict::Mention(BUILD)
+        }
         _ => ChangeVerdict::Apply,
+    }
+}
+
+/// Whether a change of an ordinary file there would not be applied without a question: what a link makes of it.
+fn is_obeyed(place: &Path, context: &ChangeContext<'_>) -> bool {
+    let Some(folder) = context.writable.iter().find(|folder| place.starts_with(folder)) else {
+        return true;
+    };
+    let Ok(path) = place.strip_prefix(folder) else { return true };
+    // What git keeps in its folder is nothing to write to by another name.
+    let context = ChangeContext { may_start_git: false, ..*context };
+    let after = Some(ProposedEntry::File { mode: 0o644 });
+    let change = ProposedChange { folder, path, after, was_executable: false };
+    matches!(examine(&change, &context), ChangeVerdict::Ask(_) | ChangeVerdict::Refuse(_))
+}
+
+fn is_build_file(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    BUILD_FILES.iter().any(|wanted| is_alike(&name, wanted))
+}
+
+/// Whether it is a module at the top of a granted folder, which is where people start Python.
+fn is_module(path: &Path) -> bool {
+    let mut names = path.iter();
+    let Some(first) = names.next().map(OsStr::to_string_lossy) else { return false };
+    // A package is one because of its files.
+    let name = match names.next() {
+        None => first.strip_suffix(".py"),
+        Some(inner) if inner == "__main__.py" || inner == "__init__.py" => Some(&*first),
+        Some(_) => None,
+    };
+    name.is_some_and(|name| MODULES.contains(&name))
+}
+
+/// Like [`is_named`], but regardless of case, and with one `*` anywhere.
+fn is_alike(name: &str, wanted: &str) -> bool {
+    let (name, wanted) = (name.to_lowercase(), wanted.to_lowercase());
+    match wanted.split_once('*') {
+        None => name == wanted,
+        Some((start, end)) => {
+            name.len() > start.len() + end.len() && name.starts_with(start) && name.ends_with(end)
+        }
     }
 }
 
@@ -242,16 +431,30 @@ fn in_repository(
     // Of a linked worktree, folders in the repository are granted themselves.
     let is_granted_inside = change.folder.iter().any(is_dot_git);
     let full = change.folder.join(change.path);
+    let bare = context.bare_repositories.iter().find(|folder| full.starts_with(folder));
     let mut names = full.iter();
-    let found = names.find(|name| is_dot_git(name))?;
-    if is_granted_inside && names.clone().next().is_some_and(|name| name == "worktrees") {
+    let is_own_spelling = match names.find(|name| is_dot_git(name)) {
+        Some(found) => found == ".git",
+        None => {
+            names = full.strip_prefix(bare?).unwrap_or(&full).iter();
+            true
+        }
+    };
+    if names.clone().next().is_some_and(|name| name == "worktrees")
+        && (is_granted_inside || names.clone().nth(1).is_some())
+    {
+        // A linked worktree has an index, logs and references of its own.
         names.nth(1);
+        let is_folder = matches!(change.after, Some(ProposedEntry::Folder));
+        if names.clone().next().is_none() && is_folder && context.may_start_git {
+            return Some(ChangeVerdict::Apply);
+        }
     }
     if matches!(change.after, Some(ProposedEntry::Link(_))) {
         return Some(ChangeVerdict::Refuse(GIT_LINK));
     }
     // Another spelling is never git's own.
-    if !context.may_start_git || found != ".git" {
+    if !context.may_start_git || !is_own_spelling {
         return Some(ChangeVerdict::Ask(GIT_FOLDER));
     }
     let Some(inner) = names.next() else {
@@ -264,9 +467,10 @@ fn in_repository(
     let inner = inner.to_string_lossy();
     let is_kept = KEPT_BY_GIT.iter().any(|known| is_named(&inner, known))
         // Samples and lists of ignored files.
-        || (inner == "info" && names.clone().next().is_none_or(|name| name == "exclude"))
+        || (inner == "info"
+            && names.clone().next().is_none_or(|name| name == "exclude" || name == "refs"))
         || (inner == "hooks" && names.clone().next().is_none_or(|name| name.to_string_lossy().ends_with(".sample")))
-        || (inner == "branches" && names.clone().next().is_none());
+        || (["branches", "worktrees"].contains(&&*inner) && names.clone().next().is_none());
     let is_lender = inner == "objects"
         && names.clone().next().is_some_and(|name| name == "info")
         && change.path.file_name().is_some_and(|name| name == "alternates");
@@ -298,16 +502,24 @@ fn obeyed(change: &ProposedChange<'_>, full: &Path, home: &Path) -> Option<&'sta
             return Some(place.why);
         }
     }
-    let below = names.get(above..).unwrap_or_default();
     OBEYED
         .iter()
-        .find(|(wanted, _)| below.iter().any(|name| is_named(name, wanted)))
+        .find(|(wanted, _)| {
+            let row: Vec<&str> = wanted.split('/').collect();
+            let is_row = |start: usize| {
+                let mut pairs = names[start..].iter().zip(&row);
+                names.len() - start >= row.len()
+                    && pairs.all(|(name, wanted)| is_alike(name, wanted))
+            };
+            // It may begin above the granted folder, but ends in it.
+            (0..names.len()).any(|start| start + row.len() > above && is_row(start))
+        })
         .map(|(_, why)| *why)
 }
 
-/// Whether a link leads out of the folders that a run may write, going by its text alone. A target that goes up after it
-/// went down depends on other links, so it counts as leading out.
-fn leads_out(link: &Path, target: &Path, writable: &[PathBuf]) -> bool {
+/// Where a link leads, going by its text alone; `None` if that is outside the folders that a run may write. A target that
+/// goes up after it went down depends on other links, so it counts as leading out.
+fn destination(link: &Path, target: &Path, writable: &[PathBuf]) -> Option<PathBuf> {
     let mut place = match link.parent() {
         Some(folder) if target.is_relative() => folder.to_owned(),
         _ => PathBuf::from("/"),
@@ -321,8 +533,8 @@ fn leads_out(link: &Path, target: &Path, writable: &[PathBuf]) -> bool {
                 place.push(name);
             }
             Component::ParentDir if !is_down && place.pop() => {}
-            Component::ParentDir | Component::Prefix(_) => return true,
+            Component::ParentDir | Component::Prefix(_) => return None,
         }
     }
-    !writable.iter().any(|folder| place.starts_with(folder))
+    writable.iter().any(|folder| place.starts_with(folder)).then_some(place)
 }

@@ -62,6 +62,36 @@ pub(crate) fn paths(file: &Path) -> Option<Vec<Vec<u8>>> {
     [20, 32].into_iter().find_map(|hash| paths_in(&bytes, hash))
 }
 
+/// What an index says about files: their modes, objects, flags and paths, without the times and inodes by which git sees
+/// that they have not changed. `None` if it can't be read, or is split into several files.
+#[cfg(target_os = "linux")]
+pub(crate) fn meaning(file: &Path) -> Option<String> {
+    use sha2::Digest as _;
+    let data = fs::symlink_metadata(file).ok()?;
+    if !data.is_file() || data.len() > MAX_BYTES {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    File::open(file).ok()?.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
+    let hash = [20, 32].into_iter().find(|hash| paths_in(&bytes, *hash).is_some())?;
+    let mut reader = Reader { bytes: &bytes, at: 4 };
+    let format = Format { version: reader.number().ok()?, hash };
+    let count = reader.number().ok()?;
+    let mut digest = sha2::Sha256::new();
+    let mut name = Vec::new();
+    for number in 0..count {
+        let start = reader.at;
+        format.entry(&mut reader, &mut name, number == 0).ok()?;
+        let entry = bytes.get(start..reader.at)?;
+        digest.update(entry.get(MODE..MODE + 4)?);
+        // The name of the object, the flags, and the length of the path in them.
+        digest.update(entry.get(STATUS..STATUS + hash + 2)?);
+        digest.update(u64::try_from(name.len()).ok()?.to_be_bytes());
+        digest.update(&name);
+    }
+    Some(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat())
+}
+
 fn paths_in(bytes: &[u8], hash: usize) -> Option<Vec<Vec<u8>>> {
     check(bytes, hash).ok()?;
     let mut reader = Reader { bytes, at: 4 };

@@ -151,12 +151,69 @@ pub(super) fn dangerous_setting(file: &Path, folders: &[PathBuf]) -> Option<Stri
         return Some("its settings can't be read".to_owned());
     };
     let repository = file.parent().unwrap_or(Path::new("/"));
-    let dangerous = settings.iter().find(|setting| match setting.worktree() {
+    let dangerous = settings.iter().find(|setting| is_dangerous(setting, repository, folders));
+    dangerous.map(|setting| format!("it sets `{}`", visible(&setting.key())))
+}
+
+fn is_dangerous(setting: &Setting, repository: &Path, folders: &[PathBuf]) -> bool {
+    match setting.worktree() {
         // Git would change files there.
         Some(worktree) => !is_inside(&repository.join(worktree), folders),
         None => !setting.is_harmless(),
-    });
-    dangerous.map(|setting| format!("it sets `{}`", visible(&setting.key())))
+    }
+}
+
+/// A setting that a changed file has and the current one has not, or the other way round, and that could start a program.
+#[cfg(target_os = "linux")]
+pub(super) fn dangerous_change(
+    changed: &Path,
+    current: &Path,
+    folders: &[PathBuf],
+) -> Option<String> {
+    let (Ok(new), Ok(old)) = (git_settings::of_file(changed), git_settings::of_file(current))
+    else {
+        return Some("its settings can't be read".to_owned());
+    };
+    let repository = current.parent().unwrap_or(Path::new("/"));
+    let missing = |setting: &&Setting, from: &[Setting]| {
+        !from.contains(setting) && is_dangerous(setting, repository, folders)
+    };
+    let added = new.iter().find(|setting| missing(setting, &old));
+    let added = added.map(|setting| format!("it sets `{}`", visible(&setting.key())));
+    added.or_else(|| {
+        let removed = old.iter().find(|setting| missing(setting, &new))?;
+        Some(format!("it no longer sets `{}`", visible(&removed.key())))
+    })
+}
+
+/// Whether a new linked worktree is what git makes: its folder in the repository, which refers to a new `.git` file of
+/// `folders`, and that one back to it. Both are in the upper layer of a run.
+#[cfg(target_os = "linux")]
+pub(super) fn plain_worktree(
+    staged: &Path,
+    current: &Path,
+    folders: &[PathBuf],
+) -> Option<PathBuf> {
+    let text = |file: &Path| {
+        let data = fs::symlink_metadata(file).ok()?;
+        let text = small_file(file).filter(|_| data.is_file())?;
+        String::from_utf8(text).ok()?.strip_suffix('\n').map(str::to_owned)
+    };
+    if fs::symlink_metadata(current).is_ok() || text(&staged.join("commondir"))? != "../.." {
+        return None;
+    }
+    let link = PathBuf::from(text(&staged.join("gitdir"))?);
+    let is_absolute = link.is_absolute() && git_settings::normal(&link).as_ref() == Some(&link);
+    let is_own = folders.iter().any(|folder| link.starts_with(folder));
+    (is_absolute && is_own && link.ends_with(".git")).then_some(link)
+}
+
+/// Whether a new `.git` file of a worktree refers to a folder.
+#[cfg(target_os = "linux")]
+pub(super) fn refers_to(staged: &Path, folder: &Path) -> bool {
+    let is_file = fs::symlink_metadata(staged).is_ok_and(|data| data.is_file());
+    let wanted = [b"gitdir: ", platform::bytes(folder.as_os_str()).as_ref(), b"\n"].concat();
+    is_file && small_file(staged).is_some_and(|text| text == wanted)
 }
 
 /// A hook in a folder of hooks that is not a sample.

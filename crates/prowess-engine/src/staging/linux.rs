@@ -1,6 +1,6 @@
 //! Staged runs on Linux: an overlay for every writable folder.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use std::time::SystemTime;
 
 use prowess_changes::{
-    ApplyError, Change, ChangeSet, Conflict, Durability, EntryKind, Limits, RunFolder,
+    ApplyError, Change, ChangeSet, Conflict, Durability, EntryKind, Limits, RunFolder, RunStatus,
 };
 use prowess_core::{
     ChangeDecision, ChangedFile, ChangesState, Envelope, REFUSED, RunChanges, RunOutcome,
@@ -102,6 +102,14 @@ impl StagedRun {
             .collect();
         changes::expire_now_and_then(&world.state, SystemTime::now());
         let is_git = |image: &PathBuf| image.file_name().is_some_and(|name| name == "git");
+        let may_start_git = prepared.images.programs.iter().any(is_git);
+        if may_start_git {
+            let overlays = folder.layers().iter().filter(|layer| {
+                grants.iter().any(|grant| grant.pattern.is_none() && grant.path == layer.target)
+            });
+            let overlays: Vec<PathBuf> = overlays.map(|layer| layer.target.clone()).collect();
+            release_settings(spec, &overlays);
+        }
         let run = Self {
             folder: Some(folder),
             rules,
@@ -116,7 +124,7 @@ impl StagedRun {
             state: world.state.clone(),
             home: world.home.clone(),
             search_path: world.program_folders.clone(),
-            may_start_git: prepared.images.programs.iter().any(is_git),
+            may_start_git,
             unfinished,
         };
         Ok(Begun { run: Some(run), is_live, warnings })
@@ -163,6 +171,12 @@ impl StagedRun {
         settled.warnings.extend(dropped);
         settled.changes.changes = self.examined(&folder, &set, planted_scan);
         if set.is_empty() {
+            let _ = folder.remove();
+            return settled;
+        }
+        let is_failed = ended.outcome != RunOutcome::Success;
+        if is_failed && self.rules.failed == FailedRunChanges::Hold && set.changes.is_empty() {
+            // Only times: nothing that anybody could decide about.
             let _ = folder.remove();
             return settled;
         }
@@ -227,6 +241,7 @@ impl StagedRun {
             digest: self.digest.clone(),
             exit_code: changes.exit_code,
             changes: changes.changes.clone(),
+            indexes: indexes(folder, &changes.changes),
         };
         // Without it the changes can still be read; only the reasons are lost, and then everything is asked about.
         let _ = folder.set_note(note.to_json().to_string().as_bytes());
@@ -247,11 +262,17 @@ impl StagedRun {
             .map(|absent| absent.place.clone())
             .chain(planted_scan.fixed.iter().cloned())
             .collect();
+        let bare_repositories = folders_with(folder, set, &|has| {
+            has("HEAD") && (has("commondir") || (has("objects") && has("refs")))
+        });
+        let environments = folders_with(folder, set, &|has| has("pyvenv.cfg"));
         let context = ChangeContext {
             home: &self.home,
             search_path: &self.search_path,
             writable: &writable,
             named_by_git: &named_by_git,
+            bare_repositories: &bare_repositories,
+            environments: &environments,
             may_start_git: self.may_start_git,
             is_dot_git: git_files::is_dot_git,
         };
@@ -313,6 +334,17 @@ fn separate_grants(grants: &[FileGrant]) -> Vec<FileGrant> {
     found.sort_by(|one, other| one.path.cmp(&other.path));
     found.dedup_by(|one, other| one.path == other.path && one.pattern == other.pattern);
     found
+}
+
+/// Lets tools whose business is git write the settings of repositories in these folders, because what they become is
+/// examined before it is applied.
+fn release_settings(spec: &mut Spec, folders: &[PathBuf]) {
+    spec.files.retain(|grant| {
+        let is_settings = grant.path.ends_with(".git/config");
+        let is_staged = folders.iter().any(|folder| grant.path.starts_with(folder));
+        let is_protection = grant.access == FileAccess::Read && grant.pattern.is_none();
+        !(is_settings && is_staged && is_protection)
+    });
 }
 
 /// Makes a layer for a grant.
@@ -439,36 +471,150 @@ fn examine_repositories(
     for change in &set.changes {
         let Some(layer) = folder.layers().get(change.layer) else { continue };
         // Of a linked worktree, a folder in the repository is granted itself.
-        let length = if layer.target.iter().any(is_dot_git) {
-            0
+        let repository: PathBuf = if layer.target.iter().any(is_dot_git) {
+            PathBuf::new()
+        } else if let Some(at) = change.path.iter().position(is_dot_git) {
+            change.path.iter().take(at + 1).collect()
         } else {
-            match change.path.iter().position(is_dot_git) {
-                Some(at) => at + 1,
+            let full = layer.target.join(&change.path);
+            let bare = context.bare_repositories.iter().find(|bare| full.starts_with(bare));
+            match bare.and_then(|bare| bare.strip_prefix(&layer.target).ok()) {
+                Some(bare) => bare.to_owned(),
                 None => continue,
             }
         };
-        let repository: PathBuf = change.path.iter().take(length).collect();
-        if !seen.insert((change.layer, repository.clone())) {
-            continue;
+        if seen.insert((change.layer, repository.clone())) {
+            let places = StagedRepository {
+                staged: layer.upper().join(&repository),
+                current: layer.target.join(&repository),
+                upper: &layer.upper(),
+                top: &layer.target,
+            };
+            places.examine(context, changed);
         }
-        let (staged, current) = (layer.upper().join(&repository), layer.target.join(&repository));
+    }
+}
+
+/// A repository in the upper layer of a run, and in the user's folder.
+struct StagedRepository<'r> {
+    staged: PathBuf,
+    current: PathBuf,
+    upper: &'r Path,
+    top: &'r Path,
+}
+
+impl StagedRepository<'_> {
+    fn examine(&self, context: &ChangeContext<'_>, changed: &mut [ChangedFile]) {
+        self.refuse_traps(Path::new(""), changed);
+        if !context.may_start_git {
+            return;
+        }
+        let (staged, current) = (self.staged.join("config"), self.current.join("config"));
+        let asked = changed
+            .iter_mut()
+            .find(|file| file.path == current && file.decision == ChangeDecision::Ask);
+        if let Some(file) = asked {
+            let reason = match file.kind.as_str() {
+                "added" => planted::staged_setting(&staged, context.writable),
+                "changed" => planted::staged_settings(&staged, &current, context.writable),
+                _ => return,
+            };
+            match reason {
+                None => (file.decision, file.reason) = (ChangeDecision::Apply, None),
+                reason => file.reason = reason,
+            }
+        }
+        let worktrees = std::fs::read_dir(self.staged.join("worktrees"));
+        for name in worktrees.into_iter().flatten().flatten().map(|entry| entry.file_name()) {
+            self.accept_worktree(&Path::new("worktrees").join(name), context, changed);
+        }
+    }
+
+    /// Refuses what would mislead git, in the repository itself or in the folder of a worktree.
+    fn refuse_traps(&self, inner: &Path, changed: &mut [ChangedFile]) {
+        let (staged, current) = (self.staged.join(inner), self.current.join(inner));
         for (place, reason) in planted::staged_traps(&staged, &current) {
             let place = current.join(place);
             for file in changed.iter_mut().filter(|file| file.path.starts_with(&place)) {
                 (file.decision, file.reason) = (ChangeDecision::Refuse, Some(reason.clone()));
             }
         }
-        let settings = current.join("config");
-        let asked = changed
-            .iter_mut()
-            .find(|file| file.path == settings && file.decision == ChangeDecision::Ask);
-        if let Some(file) = asked.filter(|file| context.may_start_git && file.kind == "added") {
-            match planted::staged_setting(&staged.join("config"), context.writable) {
-                None => (file.decision, file.reason) = (ChangeDecision::Apply, None),
-                reason => file.reason = reason,
+    }
+
+    /// Accepts the files by which a new worktree and its repository refer to each other.
+    fn accept_worktree(
+        &self,
+        inner: &Path,
+        context: &ChangeContext<'_>,
+        changed: &mut [ChangedFile],
+    ) {
+        let (staged, current) = (self.staged.join(inner), self.current.join(inner));
+        if !std::fs::symlink_metadata(&staged).is_ok_and(|data| data.is_dir()) {
+            return;
+        }
+        self.refuse_traps(inner, changed);
+        let Some(link) = planted::staged_worktree(&staged, &current, context.writable) else {
+            return;
+        };
+        let Ok(below) = link.strip_prefix(self.top) else { return };
+        if !planted::staged_link(&self.upper.join(below), &current) {
+            return;
+        }
+        let own = [link.clone(), current.join("commondir"), current.join("gitdir")];
+        let asked = |file: &&mut ChangedFile| {
+            file.kind == "added" && file.decision == ChangeDecision::Ask && own.contains(&file.path)
+        };
+        for file in changed.iter_mut().filter(asked) {
+            (file.decision, file.reason) = (ChangeDecision::Apply, None);
+        }
+    }
+}
+
+/// The folders around changes that would have certain entries, in the upper layer or in the user's folder.
+fn folders_with(
+    folder: &RunFolder,
+    set: &ChangeSet,
+    wanted: &dyn Fn(&dyn Fn(&str) -> bool) -> bool,
+) -> Vec<PathBuf> {
+    use std::os::unix::fs::FileTypeExt as _;
+    let mut seen: BTreeSet<(usize, &Path)> = BTreeSet::new();
+    let mut found = Vec::new();
+    for change in &set.changes {
+        let Some(layer) = folder.layers().get(change.layer) else { continue };
+        let upper = layer.upper();
+        for above in change.path.ancestors() {
+            if !seen.insert((change.layer, above)) {
+                break;
+            }
+            let has = |name: &str| match std::fs::symlink_metadata(upper.join(above).join(name)) {
+                // A character device is a deletion.
+                Ok(data) => !data.file_type().is_char_device(),
+                Err(_) => std::fs::symlink_metadata(layer.target.join(above).join(name)).is_ok(),
+            };
+            if wanted(&has) {
+                found.push(joined(&layer.target, above));
             }
         }
     }
+    found
+}
+
+/// What the indexes among changes mean, as the run has left them.
+fn indexes(folder: &RunFolder, changed: &[ChangedFile]) -> BTreeMap<PathBuf, String> {
+    let is_index = |file: &&ChangedFile| file.path.file_name().is_some_and(|name| name == "index");
+    let meaning = |file: &ChangedFile| {
+        let staged = folder.layers().iter().find_map(|layer| {
+            let below = file.path.strip_prefix(&layer.target).ok()?;
+            Some(layer.upper().join(below))
+        });
+        // An applied one has been exchanged with the one before.
+        let places = [Some(file.path.clone()), staged];
+        let [applied, staged] =
+            places.map(|place| place.as_deref().and_then(planted::index_meaning));
+        let meaning = if folder.status() == RunStatus::Applied { applied } else { staged };
+        Some((file.path.clone(), meaning?))
+    };
+    changed.iter().filter(is_index).filter_map(meaning).collect()
 }
 
 /// An id that nobody guesses.
@@ -520,16 +666,16 @@ fn changed_file(
         (None, ChangeVerdict::Refuse(_)) => (ChangeDecision::Refuse, verdict.reason()),
     };
     ChangedFile {
-        path: if change.path.as_os_str().is_empty() {
-            top.to_owned()
-        } else {
-            top.join(&change.path)
-        },
+        path: joined(top, &change.path),
         kind: change.kind.as_str().to_owned(),
         bytes: change.after.as_ref().map_or(0, |after| after.bytes),
         decision,
         reason: reason.map(str::to_owned),
     }
+}
+
+fn joined(top: &Path, path: &Path) -> PathBuf {
+    if path.as_os_str().is_empty() { top.to_owned() } else { top.join(path) }
 }
 
 fn mark_conflict(changes: &mut RunChanges, folder: &RunFolder, conflict: &Conflict) {
@@ -594,6 +740,8 @@ pub(crate) struct KeptNote {
     pub(crate) exit_code: i32,
     /// The changes with their decisions.
     pub(crate) changes: Vec<ChangedFile>,
+    /// What the indexes of git among them mean.
+    pub(crate) indexes: BTreeMap<PathBuf, String>,
 }
 
 /// The version of notes.
@@ -616,7 +764,11 @@ impl KeptNote {
             })
         };
         let changes: Vec<Value> = self.changes.iter().map(change).collect();
+        let indexes = self.indexes.iter().filter_map(|(path, meaning)| {
+            Some((path.to_str()?.to_owned(), Value::from(meaning.clone())))
+        });
         json!({
+            "indexes": indexes.collect::<serde_json::Map<_, _>>(),
             "version": NOTE_VERSION,
             "title": self.title,
             "skill": self.skill,
@@ -656,7 +808,12 @@ impl KeptNote {
             value.get("changes")?.as_array()?.iter().map(change).collect::<Option<_>>()?;
         let text = |name: &str| value.get(name)?.as_str().map(str::to_owned);
         let exit_code = value.get("exit_code")?.as_i64()?;
+        let indexes = value.get("indexes").and_then(Value::as_object).into_iter().flatten();
+        let indexes = indexes
+            .filter_map(|(path, meaning)| Some((PathBuf::from(path), meaning.as_str()?.to_owned())))
+            .collect();
         Some(Self {
+            indexes,
             title: text("title")?,
             skill: text("skill")?,
             digest: text("digest")?,

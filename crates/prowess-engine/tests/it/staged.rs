@@ -456,6 +456,161 @@ fn a_new_repository_is_applied_if_it_starts_nothing() {
     assert!(!there(&scene, "sub/new"));
 }
 
+/// The user runs commands in the repository.
+fn as_user(scene: &Scene, script: &str) {
+    let status = std::process::Command::new("sh")
+        .args(["-ec", script])
+        .env("HOME", scene.root.join("home"))
+        .env("GIT_CONFIG_COUNT", "1")
+        .env("GIT_CONFIG_KEY_0", "safe.directory")
+        .env("GIT_CONFIG_VALUE_0", "*")
+        .stdout(std::process::Stdio::null())
+        .current_dir(scene.root.join("repo"))
+        .status();
+    assert!(status.expect("there is a shell").success(), "{script}");
+}
+
+/// Reasons of the changes that wait.
+fn asked(envelope: &Envelope) -> Vec<&str> {
+    let changes = envelope.changes.as_ref().expect("the run was staged");
+    let open = changes.changes.iter().filter(|file| file.decision == ChangeDecision::Ask);
+    open.filter_map(|file| file.reason.as_deref()).collect()
+}
+
+#[test]
+fn a_repository_by_another_name_is_one_too() {
+    // Git takes a folder for a repository by what is in it, and runs what its settings name.
+    let parts = "mkdir -p b/objects b/refs\necho 'ref: refs/heads/main' > b/HEAD\n";
+    let cases = [
+        ("sh,mkdir", "printf '[core]\\nfsmonitor = evil\\n' > b/config\n"),
+        ("sh,mkdir", "mkdir b/hooks && echo x > b/hooks/post-update\n"),
+        ("sh,mkdir", ""),
+        ("sh,mkdir,git", "printf '[core]\\nfsmonitor = evil\\n' > b/config\n"),
+        ("sh,mkdir,git", "mkdir b/hooks && echo x > b/hooks/post-update\n"),
+        ("sh,mkdir,rm", "rm -r b/refs && echo .. > b/commondir\n"),
+    ];
+    for (programs, more) in cases {
+        let scene = scene(ORDINARY, programs, &format!("{parts}{more}"));
+        let (envelope, _) = run(&scene);
+        assert_eq!((state(&envelope), envelope.exit_code), (ChangesState::Pending, 125), "{more}");
+        assert!(!there(&scene, "b"), "{more}");
+    }
+    // Part by part: what was there before counts.
+    let scene = scene(ORDINARY, "sh,mkdir", "mkdir b/refs && echo x > b/config\n")
+        .file("repo/b/HEAD", "ref: refs/heads/main\n")
+        .file("repo/b/objects/x", "");
+    let (envelope, _) = run(&scene);
+    assert_eq!((state(&envelope), asked(&envelope).len()), (ChangesState::Pending, 2));
+    // Git's own is applied.
+    let scene = self::scene(ORDINARY, "sh,git", "git init --quiet --bare b\n");
+    let (envelope, _) = run(&scene);
+    assert_eq!(state(&envelope), ChangesState::Applied, "{envelope:#?}");
+}
+
+#[test]
+fn whatever_is_in_an_environment_waits() {
+    for script in ["echo evil > env/bin/python\n", "mkdir env/x && echo evil > env/x/y\n"] {
+        let scene = scene(ORDINARY, PROGRAMS, script)
+            .file("repo/env/pyvenv.cfg", "home = /usr/bin\n")
+            .file("repo/env/bin/python", "python\n");
+        let (envelope, _) = run(&scene);
+        assert_eq!(
+            (state(&envelope), envelope.exit_code),
+            (ChangesState::Pending, 125),
+            "{script}"
+        );
+    }
+}
+
+#[test]
+fn links_to_what_others_obey_wait() {
+    for target in [".git/config", ".npmrc", "sub/../.envrc", ".git/hooks/post-checkout"] {
+        let scene = scene(ORDINARY, "sh,ln,git", &format!("ln -s {target} notes\n"));
+        let (envelope, _) = run(&scene);
+        assert_eq!(
+            (state(&envelope), envelope.exit_code),
+            (ChangesState::Pending, 125),
+            "{target}"
+        );
+    }
+}
+
+#[test]
+fn settings_of_git_are_part_of_the_transaction() {
+    // What changes is examined, not what was there.
+    let own = "git config core.editor vim\ngit config user.name x\n";
+    for (script, expected) in [
+        ("git config user.name y\n", None),
+        ("git remote add origin https://example.com/x\n", None),
+        ("git branch -q other && git branch -q --set-upstream-to=other\n", None),
+        ("git config core.fsmonitor evil\n", Some("it sets `core.fsmonitor`")),
+        ("git config alias.st '!evil'\n", Some("it sets `alias.st`")),
+        ("git config core.hooksPath x\n", Some("it sets `core.hookspath`")),
+        ("git config core.editor evil\n", Some("it sets `core.editor`")),
+        ("git config --unset core.editor\n", Some("it no longer sets `core.editor`")),
+        ("git config gc.recentObjectsHook evil\n", Some("it sets `gc.recentobjectshook`")),
+    ] {
+        let scene = scene(ORDINARY, "sh,git", script);
+        as_user(&scene, own);
+        let before = read(&scene, ".git/config");
+        let (envelope, _) = run(&scene);
+        match expected {
+            None => {
+                assert_eq!(state(&envelope), ChangesState::Applied, "{script}{envelope:#?}");
+                assert_ne!(read(&scene, ".git/config"), before, "{script}");
+                changes::undo(&scene.world().state, &id(&envelope)).expect("undone");
+            }
+            Some(reason) => {
+                assert_eq!((asked(&envelope), envelope.exit_code), (vec![reason], 125), "{script}");
+            }
+        }
+        assert_eq!(read(&scene, ".git/config"), before, "{script}");
+    }
+    // A tool that does not start git can't write them.
+    let scene = scene(ORDINARY, "sh", "echo x >> .git/config\n");
+    let (envelope, _) = run(&scene);
+    assert_eq!(envelope.outcome, RunOutcome::Failed, "{envelope:?}");
+}
+
+#[test]
+fn a_linked_worktree_is_applied_if_it_leads_where_it_should() {
+    let script = "git worktree add -q wt 2>&1\n";
+    let scene = scene(ORDINARY, "sh,git", script);
+    let (envelope, _) = run(&scene);
+    assert_eq!(state(&envelope), ChangesState::Applied, "{envelope:#?}");
+    assert!(there(&scene, "wt/.git") && there(&scene, ".git/worktrees/wt/index"));
+    for (more, path) in [
+        ("echo ../../../other > .git/worktrees/wt/commondir\n", ".git/worktrees/wt/commondir"),
+        ("echo gitdir: /tmp/x > wt/.git\n", "wt/.git"),
+        ("echo /tmp/x/.git > .git/worktrees/wt/gitdir\n", ".git/worktrees/wt/gitdir"),
+        ("echo x > .git/worktrees/wt/config.worktree\n", ".git/worktrees/wt/config.worktree"),
+    ] {
+        let scene = self::scene(ORDINARY, "sh,git", &format!("{script}{more}"));
+        let (envelope, _) = run(&scene);
+        assert_eq!((state(&envelope), envelope.exit_code), (ChangesState::Pending, 125), "{more}");
+        let found = decisions(&scene, &envelope);
+        assert!(found.contains(&format!("added {path}: ask")), "{more} {found:#?}");
+        assert!(!there(&scene, "wt"));
+    }
+}
+
+#[test]
+fn git_status_is_no_change_that_keeps_from_undoing() {
+    let script = "set -e
+echo more >> a
+git -c user.name=x -c user.email=x@example.com commit --quiet --all --message=second
+";
+    let scene = scene(ORDINARY, "sh,git", script);
+    let (envelope, _) = run(&scene);
+    // It writes the index anew, with the times of the files.
+    as_user(&scene, "git status\n");
+    changes::undo(&scene.world().state, &id(&envelope)).expect("undone");
+    let (envelope, _) = run(&scene);
+    as_user(&scene, "echo theirs > z && git add z\n");
+    let refused = changes::undo(&scene.world().state, &id(&envelope));
+    assert!(matches!(refused, Err(ChangesError::Undo(UndoError::Changed(_)))), "{refused:?}");
+}
+
 #[test]
 fn accepted_patterns_are_remembered_for_the_skill() {
     let scene = scene(ORDINARY, PROGRAMS, "echo x > .npmrc\n");
