@@ -357,6 +357,10 @@ impl Reader {
             return Ok(());
         }
         match relation {
+            // Others have written the same: nothing is left to be done.
+            Relation::Merged
+                if old.changed >= self.since
+                    && old.permissions() == new.settled(&old).permissions() => {}
             Relation::Merged => {
                 if self.attributes(path, &old, &new) {
                     self.conflict_if_changed(path, &old);

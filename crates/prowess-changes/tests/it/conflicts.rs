@@ -201,3 +201,25 @@ fn other_changes_than_the_accepted_ones_are_not_applied() {
     assert!(matches!(run.apply(&set, Durability::Deferred), Err(ApplyError::OtherChanges)));
     assert_eq!(world.read("a"), "old");
 }
+
+#[test]
+fn the_same_written_by_others_is_no_conflict() {
+    let world = World::new();
+    world.file("a", "old");
+    let run = world.run_beside(
+        |mount| {
+            write(&mount.join("a"), "same");
+            write(&mount.join("b"), "same");
+            write(&mount.join("c"), "mine");
+        },
+        || (),
+    );
+    world.file("a", "same");
+    world.file("b", "same");
+    let set = changes(&run);
+    assert_eq!((shown(&set.changes), set.conflicts.len()), (vec!["added c".to_owned()], 0));
+    apply(&run);
+    assert_eq!(world.read("c"), "mine");
+    run.undo().expect("undone");
+    assert_eq!((world.read("a"), world.read("b")), ("same".to_owned(), "same".to_owned()));
+}

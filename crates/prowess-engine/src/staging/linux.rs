@@ -216,8 +216,13 @@ impl StagedRun {
                 for conflict in conflicts {
                     mark_conflict(&mut settled.changes, &folder, conflict);
                 }
+                let first = conflicts.first().map(|conflict| {
+                    let path = path_of(&folder, conflict.layer, &conflict.path);
+                    format!(": `{}`, because {}", shown(&path), conflict.reason.as_str())
+                });
                 settled.verdict = Some(Verdict::failed(format!(
-                    "the changes of this run were not applied: {error}"
+                    "the changes of this run were not applied: {error}{}",
+                    first.unwrap_or_default()
                 )));
                 self.keep(&folder, &mut settled);
             }
@@ -396,29 +401,11 @@ fn stage_file(
     bytes: u64,
     spec: &mut Spec,
 ) -> Result<(), StagingError> {
-    /// Maximum size of a file that is copied before a run.
-    const MAX_COPIED_BYTES: u64 = 256 << 20;
-    /// Maximum number of other files in its folder, which are shown one by one beside a copy.
-    const MAX_NEIGHBOURS: usize = 2048;
     let refuse = |reason: &str| {
         let reason = reason.to_owned();
         StagingError::Grant { path: grant.path.clone(), reason }
     };
-    let (Some(above), Some(name)) = (grant.path.parent(), grant.path.file_name()) else {
-        return Err(refuse("it has no folder"));
-    };
-    let is_literal = |name: &&str| !name.contains(['*', '?', '{', '}', '[', ']', '\\', ',', '!']);
-    let Some(name) = name.to_str().filter(is_literal) else {
-        return Err(refuse("its name contains characters that have a meaning in patterns"));
-    };
-    if bytes > MAX_COPIED_BYTES {
-        return Err(refuse("it is too large to be copied before each run"));
-    }
-    let is_crowded = std::fs::read_dir(above)
-        .is_ok_and(|entries| entries.take(MAX_NEIGHBOURS + 1).count() > MAX_NEIGHBOURS);
-    if is_crowded {
-        return Err(refuse("its folder has too many other files"));
-    }
+    let (above, name) = single_file(&grant.path, bytes).map_err(refuse)?;
     if !spec.staged.iter().any(|staged| staged.path == above) {
         let layer =
             folder.add_copies_layer(above, false).map_err(|error| refuse(&error.to_string()))?;
@@ -436,26 +423,57 @@ fn stage_file(
     Ok(())
 }
 
+/// The folder and the name of a file that is copied before a run, or why it can't be.
+fn single_file(path: &Path, bytes: u64) -> Result<(&Path, &str), &'static str> {
+    /// Maximum size of a file that is copied before a run.
+    const MAX_COPIED_BYTES: u64 = 256 << 20;
+    /// Maximum number of other files in its folder, which are shown one by one beside a copy.
+    const MAX_NEIGHBOURS: usize = 2048;
+    let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err("it has no folder");
+    };
+    let is_literal = |name: &&str| !name.contains(['*', '?', '{', '}', '[', ']', '\\', ',', '!']);
+    let Some(name) = name.to_str().filter(is_literal) else {
+        return Err("its name contains characters that have a meaning in patterns");
+    };
+    if bytes > MAX_COPIED_BYTES {
+        return Err("it is too large to be copied before each run");
+    }
+    let is_crowded = std::fs::read_dir(above)
+        .is_ok_and(|entries| entries.take(MAX_NEIGHBOURS + 1).count() > MAX_NEIGHBOURS);
+    if is_crowded {
+        return Err("its folder has too many other files");
+    }
+    Ok((above, name))
+}
+
 /// Why changes through grants could not be undone, as far as it can be known before a run.
 pub(crate) fn obstacles(grants: &[FileGrant], world: &World) -> Vec<(PathBuf, String)> {
     // The machine does not change while this process lives.
     static OVERLAYS: OnceLock<Result<(), String>> = OnceLock::new();
     let home = world.state.changes();
-    let whole = separate_grants(grants)
-        .into_iter()
-        .filter(|grant| grant.pattern.is_none() && grant.path.is_dir());
-    let whole: Vec<PathBuf> = whole.map(|grant| grant.path).collect();
+    let grants = separate_grants(grants).into_iter().filter(|grant| grant.pattern.is_none());
+    let (whole, single): (Vec<FileGrant>, Vec<FileGrant>) =
+        grants.partition(|grant| grant.path.is_dir());
+    let single = single.into_iter().filter_map(|grant| {
+        let data =
+            std::fs::symlink_metadata(&grant.path).ok().filter(std::fs::Metadata::is_file)?;
+        let reason = single_file(&grant.path, data.len()).err()?;
+        Some((grant.path.clone(), reason.to_owned()))
+    });
+    let mut found: Vec<(PathBuf, String)> = single.collect();
     if whole.is_empty() {
-        return Vec::new();
+        return found;
     }
-    if let Err(reason) = OVERLAYS.get_or_init(prowess_sandbox::try_overlay) {
-        return whole.into_iter().map(|path| (path, reason.clone())).collect();
-    }
-    let obstacle = |path: PathBuf| {
-        let error = prowess_changes::check_folder(&home, &path).err()?;
-        Some((path, error.to_string()))
-    };
-    whole.into_iter().filter_map(obstacle).collect()
+    let overlays = OVERLAYS.get_or_init(prowess_sandbox::try_overlay);
+    found.extend(whole.into_iter().filter_map(|FileGrant { path, .. }| {
+        let reason = match overlays {
+            Ok(()) => prowess_changes::check_folder(&home, &path).err()?.to_string(),
+            Err(reason) => reason.clone(),
+        };
+        Some((path, reason))
+    }));
+    found
 }
 
 /// Examines what a run would leave in repositories, as git would read it after applying: an index with forged paths or an
