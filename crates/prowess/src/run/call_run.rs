@@ -169,7 +169,6 @@ pub(crate) fn start(
         options: &options.changes,
         accept,
         remember: options.remember,
-        yes: options.yes,
         world: &world,
     };
     let settled = request.settle(&mut envelope, show.printer());

@@ -22,8 +22,6 @@ pub(crate) struct ChangeRequest<'r> {
     pub(crate) accept: Vec<AcceptPattern>,
     /// Whether the patterns are remembered for the skill.
     pub(crate) remember: bool,
-    /// Whether ordinary changes are approved in advance.
-    pub(crate) yes: bool,
     pub(crate) world: &'r World,
 }
 
@@ -89,7 +87,8 @@ impl ChangeRequest<'_> {
             .filter(|file| file.decision == ChangeDecision::Ask && !self.accepts(&file.path))
             .collect();
         let is_approved = if self.options.is_review() {
-            (self.yes && open.is_empty()) || self.review(run, &open, printer)?
+            // `--yes` approves the run. Who asks for a review wants to see what it has changed.
+            run.changes.is_empty() || self.review(run, &open, printer)?
         } else {
             open.is_empty() || ask(&open, run, printer)
         };
