@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::rule::ScanRule;
-use crate::severity::{ScanTier, Severity, Verdict};
+use crate::severity::{Category, ScanTier, Severity, Verdict};
 
 /// One finding.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +18,16 @@ pub struct Finding {
     pub file: String,
     /// The bytes of that file.
     pub range: Range<usize>,
+}
+
+impl Finding {
+    /// What the finding means for a tier. What could not be analysed is reviewed at every tier (GAIX-10).
+    pub fn verdict(&self, tier: ScanTier) -> Verdict {
+        let verdict = Verdict::of(self.severity, tier);
+        let is_unknown =
+            self.rule.category == Category::Completeness && self.severity >= Severity::High;
+        if is_unknown { verdict.max(Verdict::Review) } else { verdict }
+    }
 }
 
 /// A part of the skill that was not analysed.
@@ -43,7 +53,7 @@ pub struct ScanReport {
 impl ScanReport {
     /// What the findings mean for a tier.
     pub fn verdict(&self, tier: ScanTier) -> Verdict {
-        let verdicts = self.findings.iter().map(|finding| Verdict::of(finding.severity, tier));
+        let verdicts = self.findings.iter().map(|finding| finding.verdict(tier));
         verdicts.max().unwrap_or(Verdict::Allow).max(Verdict::least(tier))
     }
 }

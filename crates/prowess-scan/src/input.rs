@@ -108,6 +108,33 @@ const MAGIC: &[(FileKind, &[u8])] = &[
     (FileKind::Archive, b"\x28\xb5\x2f\xfd"),
 ];
 
+/// First bytes of pictures, fonts, recordings and pages, at their offsets.
+const MEDIA: &[(usize, &[u8])] = &[
+    (0, b"\x89PNG"),
+    (0, b"\xff\xd8\xff"),
+    (0, b"GIF8"),
+    (8, b"WEBP"),
+    (8, b"WAVE"),
+    (4, b"ftyp"),
+    (0, b"ID3"),
+    (0, b"\xff\xfb"),
+    (0, b"OggS"),
+    (0, b"%PDF-"),
+    (0, b"wOFF"),
+    (0, b"wOF2"),
+    (0, b"\0\x01\0\0"),
+    (0, b"OTTO"),
+    (0, b"8BPS"),
+    (0, b"II*\0"),
+    (0, b"MM\0*"),
+    (0, b"\x1a\x45\xdf\xa3"),
+];
+
+/// Whether bytes begin like a picture, a font, a recording or a page, whatever the name says.
+pub(crate) fn is_media(bytes: &[u8]) -> bool {
+    MEDIA.iter().any(|(at, magic)| bytes.get(*at..).is_some_and(|rest| rest.starts_with(magic)))
+}
+
 impl FileKind {
     /// The kind of a file. What its first bytes say counts more than its name.
     pub(crate) fn of(file: &ScanFile<'_>) -> Self {

@@ -4,7 +4,7 @@ use std::io::Read as _;
 
 use crate::document::{Document, Origin};
 use crate::findings::Findings;
-use crate::input::{FileKind, FileMode, ScanFile, has_extension, is_text};
+use crate::input::{FileKind, FileMode, ScanFile, has_extension, is_media, is_text};
 use crate::rules::{OPAQUE_CODE, UNSCANNED_FILE};
 use crate::severity::Severity;
 use crate::{MAX_FILE_BYTES, decode};
@@ -36,6 +36,9 @@ pub(crate) fn read(
             return;
         }
         FileMode::Plain | FileMode::Executable => {}
+    }
+    if file.bytes.len() > MAX_FILE_BYTES && !kind.is_text() {
+        too_large(file, kind, findings);
     }
     match kind {
         FileKind::Program => {
@@ -86,6 +89,19 @@ pub(crate) fn read(
     }
 }
 
+/// A file over the bound. A picture is only searched for what is hidden in it, so its size says nothing.
+fn too_large(file: &ScanFile<'_>, kind: FileKind, findings: &mut Findings) {
+    let is_picture = kind == FileKind::Media && is_media(file.bytes);
+    findings.skip(file.path, format!("larger than {MAX_FILE_BYTES} bytes"));
+    findings.add(
+        &UNSCANNED_FILE,
+        if is_picture { Severity::Low } else { Severity::High },
+        file.path,
+        0..0,
+        "is larger than what is scanned",
+    );
+}
+
 fn text(
     file: &ScanFile<'_>,
     kind: FileKind,
@@ -110,7 +126,7 @@ fn text(
     } else {
         if !is_text(bytes) {
             findings.skip(file.path, "holds bytes that are no text");
-            if kind.is_code() {
+            if kind.is_code() || file.path == crate::MANIFEST {
                 findings.add(
                     &crate::rules::UNPARSEABLE_CODE,
                     Severity::High,
@@ -122,6 +138,16 @@ fn text(
         }
         String::from_utf8_lossy(bytes).into_owned()
     };
+    if !is_wide && text.len() != bytes.len() && file.path == crate::MANIFEST {
+        findings.skip(file.path, "not valid UTF-8");
+        findings.add(
+            &crate::rules::UNPARSEABLE_CODE,
+            Severity::High,
+            file.path,
+            0..0,
+            "is not valid UTF-8",
+        );
+    }
     let is_notebook = has_extension(file.path, "ipynb");
     // Replaced characters would move every place after them.
     let text = if !is_wide && text.len() != bytes.len() { latin(bytes) } else { text };
