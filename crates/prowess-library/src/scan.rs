@@ -42,11 +42,20 @@ pub struct ReadFile {
     mode: FileMode,
 }
 
-/// The folders below a path that are skills: those with a `SKILL.md`, outermost first. A lone file is one.
+/// The folders below a path that are skills: those with a `SKILL.md`, outermost first. A lone Markdown file is one; any other
+/// file, and what is neither a file nor a folder, is none.
 pub fn skill_folders(root: &Path) -> Result<Vec<PathBuf>, Problem> {
     let metadata = fs::metadata(root).map_err(|source| path_problem("read", root, &source))?;
     if !metadata.is_dir() {
         let is_main = root.file_name().is_some_and(|name| name == "SKILL.md");
+        let is_markdown = root.extension().is_some_and(|extension| {
+            ["md", "mdx", "mdc", "markdown"]
+                .iter()
+                .any(|known| extension.eq_ignore_ascii_case(known))
+        });
+        if !metadata.is_file() || !is_markdown {
+            return Ok(Vec::new());
+        }
         let folder = prowess_files::atomic::folder_of(root);
         return Ok(vec![if is_main { folder.to_owned() } else { root.to_owned() }]);
     }
@@ -54,7 +63,7 @@ pub fn skill_folders(root: &Path) -> Result<Vec<PathBuf>, Problem> {
     let mut pending = vec![(root.to_owned(), 0)];
     let mut entries = 0;
     while let Some((folder, depth)) = pending.pop() {
-        if folder.join("SKILL.md").symlink_metadata().is_ok() {
+        if folder.join("SKILL.md").symlink_metadata().is_ok_and(|main| !main.is_dir()) {
             found.push(folder);
             continue;
         }
