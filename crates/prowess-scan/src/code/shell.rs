@@ -824,6 +824,18 @@ impl Reader<'_> {
                 flow.labels.add(Labels::SECRET_FILE);
                 flow.secret = Some("keychain".to_owned());
             }
+            "kubectl"
+                if words.first() == Some(&"get")
+                    && words.iter().any(|word| matches!(*word, "secret" | "secrets"))
+                    && words.iter().any(|word| matches!(*word, "-A" | "--all-namespaces")) =>
+            {
+                flow.labels.add(Labels::SECRET_FILE);
+                flow.secret = Some("all secrets of a cluster".to_owned());
+            }
+            "gh" if words.starts_with(&["auth", "token"]) => {
+                flow.labels.add(Labels::SECRET_VARIABLE);
+                flow.secret = Some("GITHUB_TOKEN".to_owned());
+            }
             _ => flow.text = None,
         }
         if READERS.contains(&name)

@@ -165,6 +165,20 @@ pub(crate) const INSTALLERS: &[&str] = &[
     "tauri.app",
 ];
 
+/// Owners on GitHub whose releases are what the documentation of well-known programs installs.
+const RELEASES: &str = "cli BurntSushi sharkdp junegunn jqlang stedolan mikefarah helm kubernetes kubernetes-sigs docker \
+    moby containerd astral-sh denoland oven-sh nodejs python golang rust-lang neovim vim git-lfs git-for-windows hashicorp \
+    terraform-linters opentofu aquasecurity anchore gitleaks trufflesecurity golangci prometheus grafana protocolbuffers grpc \
+    bufbuild nushell starship casey ajeetdsouza dandavison jesseduffield zellij-org helix-editor yt-dlp BtbN jgm mozilla \
+    ggml-org ollama duckdb Homebrew nvm-sh pyenv asdf-vm jdx aws awslabs Azure google GoogleCloudPlatform GoogleContainerTools \
+    microsoft PowerShell cloudflare supabase vercel stripe digitalocean projectdiscovery argoproj fluxcd istio linkerd cilium \
+    k3s-io k3d-io derailed rancher sigstore hadolint koalaman mvdan rhysd restic rclone FiloSottile caddyserver traefik \
+    minio etcd-io open-policy-agent goreleaser gohugoio getzola rust-lang-nursery rust-cross cross-rs cargo-bins \
+    rustwasm wasmerio bytecodealliance WebAssembly llvm ninja-build Kitware conda-forge mamba-org prefix-dev quarto-dev typst \
+    pandoc tesseract-ocr ImageMagick valentjn github actions nektos apache elastic pulumi open-telemetry jaegertracing \
+    tailscale wagoodman bootandy eza-community ogham tldr-pages charmbracelet atuinsh direnv NixOS twpayne httpie \
+    ducaale xo jorgebucaran sdkman biomejs evanw vectordotdev";
+
 /// Registries of packages and archives of distributions.
 pub(crate) const REGISTRIES: &[&str] = &[
     "pypi.org",
@@ -332,8 +346,24 @@ pub(crate) fn is_of(url: &str, known: &[&str]) -> bool {
             known.split_once('/').map_or((*known, ""), |(host, rest)| (host, rest));
         let is_host =
             host == wanted || host.strip_suffix(wanted).is_some_and(|before| before.ends_with('.'));
-        is_host && path.trim_start_matches('/').to_lowercase().starts_with(&rest.to_lowercase())
+        let path = path.trim_start_matches('/').to_lowercase();
+        let after = path.strip_prefix(&rest.to_lowercase());
+        // An owner on a forge is a whole name, not the beginning of one.
+        let is_owner = wanted == "raw.githubusercontent.com";
+        is_host
+            && after.is_some_and(|after| !is_owner || after.is_empty() || after.starts_with('/'))
     })
+}
+
+/// Whether an address is that of a release of a well-known project. What anybody attaches to an issue of such a project has
+/// the same owner and is none.
+fn is_known_release(url: &str) -> bool {
+    let (host, path) = split(url);
+    let mut parts = path.trim_start_matches('/').split('/');
+    let owner = parts.next().unwrap_or_default();
+    host == "github.com"
+        && parts.nth(1) == Some("releases")
+        && RELEASES.split_whitespace().any(|known| known.eq_ignore_ascii_case(owner))
 }
 
 /// The host and the path of an address, with or without a scheme.
@@ -395,7 +425,8 @@ pub(crate) enum Standing {
 /// The standing of an address.
 pub(crate) fn standing(url: &str) -> Standing {
     let (host, _) = split(url);
-    if is_local(&host) || is_of(url, INSTALLERS) || is_of(url, REGISTRIES) {
+    if is_local(&host) || is_of(url, INSTALLERS) || is_of(url, REGISTRIES) || is_known_release(url)
+    {
         Standing::Known
     } else if is_address(&host)
         || is_of(url, PASTE)

@@ -5,7 +5,7 @@ use crate::phrase::phrases;
 phrases! {
     DEV_TCP: ["/dev/tcp/", "/dev/udp/"]
         => "(?:/bin/)?(?:ba|z|k)?sh -i[^\n]{0,40}/dev/(?:tcp|udp)/|exec [^\n]{0,20}<>\\s?/dev/(?:tcp|udp)/|[0-9]?[<>]&?\\s?/dev/(?:tcp|udp)/[^\n]{0,80}(?:sh\\b|0>&1|>&|<&)|cat <[&0-9 ]+[^\n]{0,60}while read|/dev/(?:tcp|udp)/[^ \n]+[^\n]{0,20} 0>&1";
-    NETCAT: ["nc ", "ncat", "netcat", "nc.exe", "busybox nc"]
+    NETCAT: ["nc ", "ncat", "netcat", "nc.exe", "busybox nc", "socat", "s_client"]
         => "\\b(?:nc|ncat|netcat|nc\\.exe|nc\\.traditional)\\b(?: [^\n|;&]{0,60})?(?: -[a-z]*e[a-z]* ?| --exec | --sh-exec | -c )[\"']?(?:/(?:usr/)?bin/)?(?:ba|z|k|da)?(?:sh|cmd|powershell)|mkfifo [^\n]{0,200}\\b(?:nc|ncat|netcat|openssl|telnet)\\b|\\b(?:nc|ncat|netcat)\\b[^\n|]{0,60}\\|[^\n|]{0,30}(?:/bin/)?(?:ba|z)?sh\\b[^\n]{0,40}\\|?[^\n]{0,20}|(?:/bin/)?(?:ba)?sh(?: -i)?(?: 2>&1)? ?\\|[^\n]{0,10}\\b(?:nc|ncat|netcat)\\b|\\bsocat\\b[^\n]{0,80}exec:[^\n]{0,20}(?:sh|cmd)|openssl s_client[^\n]{0,80}\\|[^\n]{0,20}/?sh";
     SOCKET_SHELL: ["dup2", "socket", "tcpclient", "tcpsocket", "fsockopen", "net.connect", "net.socket", "pty.spawn", "net.dial", "createconnection"]
         => "socket[^\x00]{0,400}(?:os\\.)?dup2\\([^\x00]{0,200}(?:/bin/)?(?:ba)?sh|dup2\\([^\x00]{0,300}(?:subprocess|pty\\.spawn|exec[lv])[^\x00]{0,60}sh|use socket;[^\x00]{0,300}(?:exec|open)[^\x00]{0,120}sh|tcpclient\\([^\x00]{0,400}(?:invoke-expression|iex|cmd\\.exe|getstream)|tcpsocket[^\x00]{0,200}(?:exec|popen|spawn)|fsockopen\\([^\x00]{0,200}(?:exec|proc_open|shell_exec|popen)|net\\.(?:connect|socket|createconnection)[^\x00]{0,300}(?:child_process|spawn|exec)[^\x00]{0,200}|(?:spawn|exec)\\([\"'](?:/bin/)?(?:ba)?sh[^\x00]{0,200}\\.pipe\\([^\x00]{0,200}|net\\.dial\\([^\x00]{0,200}exec\\.command";
@@ -21,14 +21,22 @@ phrases! {
         => "\\b(?:curl|wget)\\b[^\n|;]{0,300}\\|\\s?(?:sudo (?:-[a-z]+ )?)?(?:/(?:usr/)?bin/)?(?:env )?(?:(?:bash|sh|zsh|dash|ksh)\\b|(?:python[0-9.]*|perl|ruby|node|php)(?: -)?(?:$|[\"'\n;&|)`]|  ))|\\b(?:bash|sh|zsh|source|eval|\\.) (?:-c )?(?:<\\(|\"?\\$\\()\\s?(?:curl|wget)\\b[^\n]{0,200}|\\bpython[0-9.]* -c [\"']?\\$\\((?:curl|wget)";
     RANSOM: ["encrypt", "createcipheriv"]
         => "(?:os\\.walk|rglob|glob\\.glob|readdirsync|readdir)\\([^\x00]{0,1200}(?:\\.encrypt\\(|createcipheriv\\()[^\x00]{0,600}(?:os\\.(?:remove|unlink|replace)|\\.unlink\\(|unlinksync|fs\\.rm)";
+    FORK_BOMB: [":|:", ": | :", "%0|%0"]
+        => ":\\(\\) ?\\{ ?: ?\\| ?: ?& ?\\} ?; ?:|%0 ?\\| ?%0";
+    RUN_ADDRESS: ["deno run", "deno install", "go run", "java -jar", "npx ", "bunx ", "node --import", "uv run", "php -r"]
+        => "\\b(?:deno (?:run|install)|go run|java -jar|npx|bunx|node --import|uv run)\\b[^\n|;&]{0,60} [\"']?https?://[^ \n\"'`]{3,200}";
+    OTHER_REGISTRY: ["config set", "registry=", "index-url"]
+        => "\\b(?:(?:npm|pnpm|yarn|bun) config set [^\n]{0,40}registry|pip3? config set [^\n]{0,30}index-url)[ =]+[\"']?https?://[^ \n\"'`]{3,200}";
     CONTAINER: ["--privileged", "docker.sock", "--cap-add", "--pid=host", "hostpid", "-v /:/", "nsenter", "/etc/shadow:", "securitycontext", "hostnetwork", "--device=/dev"]
         => "docker[^\x00]{0,200}(?:--privileged|--cap-add[= ](?:all|sys_admin)|--pid[= ]host)[^\x00]{0,300}(?:docker\\.sock|/etc/shadow|/root|-v /:|source=/|/proc|:/host)|-v /:/[a-z]+[^\n]{0,80}chroot|nsenter[^\n]{0,40}(?:-t|--target)[ =]1\\b|-v /(?:etc/shadow|root/\\.ssh|root):";
     METADATA: ["169.254.169.254", "metadata.google.internal", "fd00:ec2", "a9fe", "2852039166", "0xa9fea9fe", "169.254.170.2", "100.100.100.200", "0251.0376", "ffff:7f00", "latest/meta-data"]
         => "(?:curl|wget|fetch|requests\\.|get |query|http)[^\n]{0,80}(?:169\\.254\\.169\\.254|169\\.254\\.170\\.2|metadata\\.google\\.internal|100\\.100\\.100\\.200|\\[?fd00:ec2)[^\n]{0,60}(?:iam/|security-credentials|service-accounts)|(?:ffff:a9fe:a9fe|0xa9fea9fe|//2852039166|0251\\.0376|ffff:7f00:0?1|//0x7f|//2130706433)";
     TAMPER_DEFENCE: ["disable", "turn off", "turned off", "kill", "stop", "bypass", "deactivate", "uninstall", "switch off", "set-mppreference", "exclusionpath", "evade", "circumvent", "aukill", "suspend"]
         => "\\b(?:disabl(?:e|es|ing)|turn(?:s|ing)? off|deactivat(?:e|es|ing)|kill(?:s|ing)?|bypass(?:es|ing)?|switch off|uninstall|circumvent|evad(?:e|es|ing)|suspend|stop)\\b (?:[a-z'-]+ ){0,4}?(?:defender|antivirus|anti-virus|edr|gatekeeper|selinux|apparmor|firewall|security (?:controls?|software|tools?|processes|features?|checks|settings?|scanners?|warnings?|protections?|measures)|real[- ]time protection|endpoint protection|safety (?:checks?|filters?|features?|controls?|settings?)|content filter(?:ing|s)?|permission (?:checks?|prompts?)|smartscreen|uac|system integrity protection|sip|tamper protection|crowdstrike)\\b|\\b(?:disable|turn off|bypass|escape|leave) (?:the |all |any |agent |your )?sandbox(?:ing)?\\b|set-mppreference[^\n]{0,60}-(?:disable|exclusion)|add-mppreference[^\n]{0,40}-exclusion|\\bsc (?:create|config)[^\n]{0,80}type= ?kernel|\\bsc (?:stop|delete) (?:windefend|sense|wdfilter)|taskkill[^\n]{0,60}(?:msmpeng|defender|avp|falcon|sentinel)";
+    ALL_SECRETS: ["tojson(secrets)", "tojson( secrets )", "/proc/self/environ", "compgen -"]
+        => "compgen -[ev]\\b[^\x00]{0,120}(?:key|token|secret|pass)[^\x00]{0,200}(?:curl|wget|nc)\\b[^\n]{0,200}\\$\\{!|tojson\\( ?secrets ?\\)[^\x00]{0,300}?\\b(?:curl|wget|nc|base64|tee|invoke-|http)|(?:curl|wget|nc|base64)\\b[^\n]{0,120}tojson\\( ?secrets ?\\)|/proc/(?:self|[0-9]+|\\*)/environ[^\n]{0,80}\\| ?(?:curl|nc|base64|wget)";
     QUARANTINE: ["com.apple.quarantine", "xattr -c", "xattr -rc", "spctl --add", "unblock-file"]
-        => "xattr -[a-z]*(?:d[a-z]* com\\.apple\\.quarantine|c)[^\n]{0,80}";
+        => "(?:xattr -[a-z]*(?:d[a-z]* com\\.apple\\.quarantine|c[a-z]*)|unblock-file)\\b[^\n]{0,80}(?:&&|;|\\|\\||, then|and then|and) ?(?:run |start |launch |execute |open |[~$/.&][^ \n]*/|start-process)";
     KEYLOGGER: ["pynput", "keyboard.on_press", "getasynckeystate", "setwindowshookex", "keylogger", "imagegrab.grab", "mss().", "pyautogui.screenshot", "pyperclip.paste", "clipboard.get", "sounddevice.rec", "cv2.videocapture", "browser_cookie3", "cryptunprotectdata", "win32crypt"]
         => "";
     AGENT_MEMORY: ["claude.md", "agents.md", "soul.md", "memory.md", "heartbeat.md", ".cursorrules", "settings.json", "copilot-instructions", "mcp.json", ".mcp.json", "gemini.md", "system prompt", "other skills", "permissions.allow", "bypasspermissions", "dangerously-skip-permissions", "config.toml", "openclaw.json", "memory file"]

@@ -1,6 +1,6 @@
 //! `destructive-command`.
 
-use super::code_phrases::RANSOM;
+use super::code_phrases::{FORK_BOMB, RANSOM};
 use super::simple::code;
 use crate::fact::FactKind;
 use crate::findings::Findings;
@@ -30,6 +30,8 @@ scan_rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let message = "encrypts files and deletes the originals";
     code(subject, findings, &DESTRUCTIVE_COMMAND, &RANSOM, Severity::High, message);
+    let message = "starts programs until the machine stops";
+    code(subject, findings, &DESTRUCTIVE_COMMAND, &FORK_BOMB, Severity::High, message);
     for fact in subject.facts {
         if let FactKind::Destroy { what } = &fact.kind {
             subject.report_fact(findings, &DESTRUCTIVE_COMMAND, Severity::High, fact, *what);

@@ -1,10 +1,10 @@
 //! `download-exec`.
 
-use super::code_phrases::{PIPE_SHELL, POWERSHELL_CRADLE};
-use super::simple::{code, code_context};
+use super::code_phrases::{OTHER_REGISTRY, PIPE_SHELL, POWERSHELL_CRADLE, RUN_ADDRESS};
+use super::simple::code_context;
 use crate::fact::FactKind;
 use crate::findings::Findings;
-use crate::known::hosts::{self, Standing};
+use crate::known::hosts::{self, FORGES, Standing};
 use crate::rule::scan_rule;
 use crate::severity::Severity;
 use crate::subject::Subject;
@@ -59,7 +59,35 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             MESSAGE,
         );
     }
-    code(subject, findings, &DOWNLOAD_EXEC, &POWERSHELL_CRADLE, Severity::High, MESSAGE);
+    for phrase in [&RUN_ADDRESS, &OTHER_REGISTRY] {
+        for hit in subject.hits(phrase) {
+            let text = &subject.document(hit).view.text[hit.view.clone()];
+            let url = text.find("http").map(|at| &text[at..]).unwrap_or_default();
+            // A registry of a company has a name and is encrypted; a program may come from a forge.
+            let is_usual = url.starts_with("https://")
+                && hosts::standing(url) == Standing::Unknown
+                && (std::ptr::eq(phrase, &raw const OTHER_REGISTRY)
+                    || hosts::is_of(url, FORGES)
+                    || hosts::is_of(url, &["raw.githubusercontent.com"]));
+            let Some(severity) = severity(Some(url)).filter(|_| !is_usual) else { continue };
+            let severity = code_context(subject, hit).apply(severity);
+            subject.report_as(findings, &DOWNLOAD_EXEC, severity, hit, MESSAGE);
+        }
+    }
+    for hit in subject.hits(&POWERSHELL_CRADLE) {
+        // PowerShell takes addresses without a scheme.
+        let text = &subject.document(hit).view.text[hit.view.clone()];
+        let mut words = text.split([' ', '"', '\'', '(', ')', '|', ';', ',']);
+        let is_known = words.any(|word| {
+            word.contains('.') && hosts::split(word).0.contains('.') && {
+                hosts::standing(word) == Standing::Known
+            }
+        });
+        if !is_known || text.contains("base64") {
+            let severity = code_context(subject, hit).apply(Severity::High);
+            subject.report_as(findings, &DOWNLOAD_EXEC, severity, hit, MESSAGE);
+        }
+    }
 }
 
 /// How bad it is to run what is at an address.

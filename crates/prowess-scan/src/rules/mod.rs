@@ -1,6 +1,7 @@
 //! Rules: one file each. A rule's doc comment is its page.
 
 mod code_phrases;
+mod other_languages;
 mod simple;
 mod words;
 
@@ -81,6 +82,7 @@ pub(crate) static PHRASES: &[&[&Phrase]] = &[
     hidden_instruction::PHRASES,
     instruction_override::PHRASES,
     memory_poisoning::PHRASES,
+    other_languages::PHRASES,
     persistence::PHRASES,
     persona_override::PHRASES,
     result_tampering::PHRASES,

@@ -23,6 +23,7 @@ scan_rule! {
         ("SKILL.md", "This service cannot be removed by uninstalling the skill.\n"),
     ],
     clean: &[
+        ("SKILL.md", "```bash\ncat ~/.ssh/id_ed25519.pub >> ~/.ssh/authorized_keys\n```\n"),
         ("SKILL.md", "```bash\necho 'export PATH=$HOME/bin:$PATH' >> ~/.bashrc\n```\n"),
     ],
 }
@@ -56,7 +57,9 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             ]
             .iter()
             .any(|word| line.contains(word));
-            let severity = if *is_remote || is_odd { Severity::High } else { Severity::Low };
+            let is_own = is_own_key(line);
+            let severity =
+                if (*is_remote || is_odd) && !is_own { Severity::High } else { Severity::Low };
             subject.report_fact(
                 findings,
                 &PERSISTENCE,
@@ -67,6 +70,13 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         }
     }
     for hit in subject.hits(&START_FILE) {
+        let text = &subject.document(hit).text;
+        let place = subject.document(hit).view.original(&hit.view);
+        let start = memchr::memrchr(b'\n', &text.as_bytes()[..place.start.min(text.len())])
+            .map_or(0, |start| start + 1);
+        if is_own_key(text.get(start..place.end).unwrap_or_default()) {
+            continue;
+        }
         let severity = code_context(subject, hit).apply(Severity::High);
         subject.report_as(
             findings,
@@ -85,4 +95,14 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             "stays although somebody removes it",
         );
     }
+}
+
+/// Whether a line lets the user's own public key in, which is how access is set up.
+fn is_own_key(line: &str) -> bool {
+    let Some((source, _)) = line.split_once(">>") else { return false };
+    source.contains("cat ")
+        && source.trim_end().ends_with(".pub")
+        && ["~/.ssh/id_", "$HOME/.ssh/id_", "${HOME}/.ssh/id_"]
+            .iter()
+            .any(|folder| source.contains(folder))
 }

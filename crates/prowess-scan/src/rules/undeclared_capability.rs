@@ -153,14 +153,21 @@ fn against_tools(subject: &Subject<'_>, uses: &[Use<'_>], findings: &mut Finding
     if !only_reads {
         return;
     }
-    let found = uses.iter().find(|used| {
-        matches!((used.domain, used.level), (Domain::Network | Domain::Filesystem, Level::Write))
-            || used.domain == Domain::Shell && is_foreign_program(used.object)
+    let is_sent = |used: &&Use<'_>| (used.domain, used.level) == (Domain::Network, Level::Write);
+    let found = uses.iter().find(is_sent).or_else(|| {
+        uses.iter().find(|used| {
+            matches!(
+                (used.domain, used.level),
+                (Domain::Network | Domain::Filesystem, Level::Write)
+            ) || used.domain == Domain::Shell && is_foreign_program(used.object)
+        })
     });
     if let Some(used) = found {
         let message =
             "changes or sends something, although `allowed-tools` only lists tools that read";
-        subject.report_fact(findings, &UNDECLARED_CAPABILITY, Severity::Medium, used.fact, message);
+        let is_sent = (used.domain, used.level) == (Domain::Network, Level::Write);
+        let severity = if is_sent { Severity::High } else { Severity::Medium };
+        subject.report_fact(findings, &UNDECLARED_CAPABILITY, severity, used.fact, message);
     }
 }
 
