@@ -144,6 +144,22 @@ impl Database {
         }
     }
 
+    /// What makes further connections to the same Postgres, for a component with types and statements of its own; `None` with
+    /// SQLite. The connections block, and are not part of the pool.
+    pub fn postgres_connector(
+        &self,
+    ) -> Option<
+        impl Fn() -> Result<::postgres::Client, DatabaseError> + Send + Sync + 'static + use<>,
+    > {
+        match &*self.backend {
+            Backend::Sqlite(_) => None,
+            Backend::Postgres(database) => {
+                let config = Arc::clone(database.config());
+                Some(move || postgres::connect_client(&config))
+            }
+        }
+    }
+
     /// The file, if it is one.
     pub fn path(&self) -> Option<&Path> {
         match &*self.backend {

@@ -59,6 +59,7 @@ SELECT pg_advisory_lock(7276932017);
 ";
 
 pub(super) struct PostgresDatabase {
+    config: Arc<Config>,
     pool: Pool<PooledClient>,
     /// Async callers that may wait on a thread for a connection.
     pub(super) running: Arc<Semaphore>,
@@ -80,7 +81,9 @@ impl PostgresDatabase {
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(CONNECT_TIMEOUT);
         }
-        let pool = Pool::new(connections, move || connect(&config));
+        let config = Arc::new(config);
+        let pooled = Arc::clone(&config);
+        let pool = Pool::new(connections, move || connect(&pooled));
         match pool.checkout() {
             Ok(client) => drop(client),
             Err(error) => {
@@ -93,7 +96,12 @@ impl PostgresDatabase {
                 });
             }
         }
-        Ok(PostgresDatabase { pool, running: Arc::new(Semaphore::new(connections)) })
+        Ok(PostgresDatabase { config, pool, running: Arc::new(Semaphore::new(connections)) })
+    }
+
+    /// The settings of connections.
+    pub(super) fn config(&self) -> &Arc<Config> {
+        &self.config
     }
 
     pub(super) fn read<T, E: From<DatabaseError>>(
@@ -284,6 +292,12 @@ fn random_part_of(pause: Duration) -> Duration {
 }
 
 fn connect(config: &Config) -> Result<PooledClient, DatabaseError> {
+    let client = connect_client(config)?;
+    Ok(PooledClient { client, statements: StatementCache::default(), is_broken: false })
+}
+
+/// Connects, with TLS where the address asks for it.
+pub(super) fn connect_client(config: &Config) -> Result<Client, DatabaseError> {
     let is_local = config.get_hosts().iter().all(|host| match host {
         Host::Tcp(host) => {
             host == "localhost"
@@ -307,7 +321,7 @@ fn connect(config: &Config) -> Result<PooledClient, DatabaseError> {
     };
     let mut client = connected.map_err(|error| DatabaseError::Unavailable(words(&error)))?;
     client.batch_execute(SETTINGS).map_err(|error| describe(&error))?;
-    Ok(PooledClient { client, statements: StatementCache::default(), is_broken: false })
+    Ok(client)
 }
 
 /// The URL without its password.
