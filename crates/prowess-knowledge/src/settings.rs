@@ -45,7 +45,8 @@ pub(crate) fn read(folder: &Path) -> Result<(BaseSettings, u64), BaseError> {
     Ok((BaseSettings { language, embedder }, generation))
 }
 
-fn stamp(value: &Value) -> Option<EmbedderIdentity> {
+/// Reads an embedder's identity.
+pub(crate) fn stamp(value: &Value) -> Option<EmbedderIdentity> {
     let text = |name: &str| value[name].as_str().map(str::to_owned);
     let source = match value["kind"].as_str()? {
         "table" => EmbedderSource::Table { digest: text("digest")? },
@@ -56,20 +57,25 @@ fn stamp(value: &Value) -> Option<EmbedderIdentity> {
     Some(EmbedderIdentity { source, dimension })
 }
 
-/// Writes the settings atomically.
-pub(crate) fn write(
-    folder: &Path,
-    settings: &BaseSettings,
-    generation: u64,
-) -> Result<(), BaseError> {
-    let embedder = settings.embedder.as_ref().map(|stamp| match &stamp.source {
+/// An embedder's identity as JSON.
+pub(crate) fn identity(stamp: &EmbedderIdentity) -> Value {
+    match &stamp.source {
         EmbedderSource::Table { digest } => {
             json!({ "kind": "table", "digest": digest, "dimension": stamp.dimension })
         }
         EmbedderSource::Endpoint { url, model } => {
             json!({ "kind": "endpoint", "url": url, "model": model, "dimension": stamp.dimension })
         }
-    });
+    }
+}
+
+/// Writes the settings atomically.
+pub(crate) fn write(
+    folder: &Path,
+    settings: &BaseSettings,
+    generation: u64,
+) -> Result<(), BaseError> {
+    let embedder = settings.embedder.as_ref().map(identity);
     let value = json!({
         "version": VERSION,
         "language": settings.language.code(),

@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use prowess_core::Retriever;
 use prowess_knowledge::embed::{EmbedError, Embedder, EmbedderIdentity, EmbedderSource};
-use prowess_knowledge::{AddOutcome, BaseName, KnowledgeDocument, Language, PostgresBases};
+use prowess_knowledge::{
+    AddOutcome, BaseName, BaseSettings, KnowledgeDocument, Language, PostgresBases,
+};
 
 use crate::shelf::{Shelf, Words, document, query, suite, wait};
 
@@ -122,8 +124,10 @@ fn a_base_in_postgres_keeps_every_promise() {
     let address = database.address();
     let bases = PostgresBases::connect(&address, Arc::new(Words::new())).expect("it connects");
     let name: BaseName = "test".parse().expect("it is a name");
-    bases.create(&name, Language::English).expect("it can be made");
-    let again = bases.create(&name, Language::English).expect_err("it is there");
+    let settings =
+        BaseSettings { language: Language::English, embedder: Some(Words::new().stamp().clone()) };
+    bases.create(&name, &settings).expect("it can be made");
+    let again = bases.create(&name, &settings).expect_err("it is there");
     assert_eq!(again.to_string(), "the knowledge base `test` already exists");
     suite(&mut InDatabase { bases: bases.clone(), name: name.clone() });
 
@@ -133,6 +137,42 @@ fn a_base_in_postgres_keeps_every_promise() {
     let error = other.add(&name, &document("x", "text", &[])).expect_err("it is refused");
     assert!(error.to_string().contains("with 256 dimensions"), "{error}");
     assert!(matches!(&error.remedies()[..], [prowess_core::Remedy::ReplaceEmbedder(_)]), "{error}");
+}
+
+#[test]
+fn a_base_with_words_only_is_embedded_later() {
+    let Some(database) = Database::start() else { return };
+    let embedder = Arc::new(Words::new());
+    let stamp = embedder.stamp().clone();
+    let bases = PostgresBases::connect(&database.address(), embedder).expect("it connects");
+    assert!(bases.has_vectors());
+    let name: BaseName = "words".parse().expect("it is a name");
+    let settings = BaseSettings { language: Language::English, embedder: None };
+    bases.create(&name, &settings).expect("it can be made");
+    let text = "Bees hum in the garden.\u{0} They are busy.";
+    bases.add(&name, &document("a", text, &[])).expect("it can be added");
+    let stored = bases.document_by_id("words", "a").expect("a document").expect("it is there");
+    // The database has no NUL characters; everything else stays in its place.
+    assert_eq!(stored.text, text.replace('\0', " "));
+    let listed = bases.documents("words").expect("a list");
+    assert_eq!((listed.len(), listed[0].bytes), (1, text.len() as u64));
+    assert_eq!(bases.chunks_of("words", "a").expect("chunks").len(), 1);
+    let figures = bases.figures("words").expect("figures");
+    assert_eq!((figures.documents, figures.chunks), (1, 1));
+    assert_eq!(figures.text_bytes, text.len() as u64);
+    let found = bases.search_now("words", &query("bees", 3)).expect("a search");
+    assert!(found.len() == 1 && found[0].score > 0.0, "{found:?}");
+    assert!(bases.search_vectors("words", &query("bees", 3)).expect("a search").is_empty());
+
+    bases.reembed(&name, Some(&stamp)).expect("it is embedded");
+    assert_eq!(bases.settings("words").expect("settings").embedder, Some(stamp));
+    assert_eq!(bases.search_vectors("words", &query("bees", 3)).expect("a search").len(), 1);
+    bases.reembed(&name, None).expect("the vectors are removed");
+    assert!(bases.search_vectors("words", &query("bees", 3)).expect("a search").is_empty());
+    assert!(bases.delete(&name).expect("it is deleted"));
+    assert!(!bases.delete(&name).expect("it is gone"));
+    let missing = bases.figures("words").expect_err("it is gone");
+    assert_eq!(missing.to_string(), "there is no knowledge base `words`");
 }
 
 /// An embedder that no base was made with.
