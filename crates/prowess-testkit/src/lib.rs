@@ -10,6 +10,8 @@ pub mod postgres;
 mod provider;
 #[cfg(feature = "registry")]
 mod registry;
+#[cfg(feature = "s3")]
+pub mod s3;
 mod scene;
 pub mod schemathesis;
 #[cfg(target_os = "linux")]
