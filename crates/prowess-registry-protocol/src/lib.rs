@@ -3,6 +3,8 @@
 //! Client, server and test registry share it, so that they can't disagree. Responses are untrusted: any bytes give a value
 //! or an error, and texts are made visible and shortened before they become part of a message.
 
+pub mod history;
+
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

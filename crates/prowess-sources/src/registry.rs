@@ -3,7 +3,6 @@
 mod account;
 mod cache;
 mod clawhub;
-mod history;
 mod settings;
 
 use std::collections::HashMap;
@@ -24,11 +23,11 @@ use semver::Version;
 use url::Url;
 
 use self::cache::Cache;
-use self::history::Doubt;
 use crate::address::{DOWNLOAD, compared};
 use crate::archives::Archives;
 use crate::short;
 use crate::web::{Ask, ChosenBy, Reply, Web, not_found, offline, unreachable, unusable};
+use prowess_registry_protocol::history::{self, Doubt};
 use prowess_registry_protocol::{self as protocol, IndexLine, RegistryIndex};
 use prowess_settings::{KeySource, read_key_file, variable};
 

@@ -1,13 +1,13 @@
 //! Detects rollback and freeze attacks: a mirror that serves an old index hides revocations and newer versions (attack
-//! registry-C17).
+//! registry-C17). Clients and mirrors reject an index for the same reasons.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use prowess_registry_protocol::{IndexHeader, RegistryIndex};
+use crate::{IndexHeader, RegistryIndex};
 
 /// Why an index is rejected.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Doubt {
+pub enum Doubt {
     /// It is older than the last accepted one, or can't be proved to be newer.
     Older(String),
     /// A version that was seen before has different bytes now (attack registry-C21).
@@ -17,7 +17,7 @@ pub(super) enum Doubt {
 }
 
 /// Compares an index with the last accepted one.
-pub(super) fn compare(before: &RegistryIndex, now: &RegistryIndex) -> Result<(), Doubt> {
+pub fn compare(before: &RegistryIndex, now: &RegistryIndex) -> Result<(), Doubt> {
     for line in &before.lines {
         let version = &line.version;
         let Some(same) = now.lines.iter().find(|other| other.version == *version) else {
@@ -49,7 +49,7 @@ pub(super) fn compare(before: &RegistryIndex, now: &RegistryIndex) -> Result<(),
 }
 
 /// Checks that a fetched index has not expired.
-pub(super) fn fresh(head: Option<&IndexHeader>, now: SystemTime) -> Result<(), Doubt> {
+pub fn fresh(head: Option<&IndexHeader>, now: SystemTime) -> Result<(), Doubt> {
     let Some(expires) = head.and_then(|head| head.expires) else { return Ok(()) };
     let end = UNIX_EPOCH.checked_add(Duration::from_secs(expires));
     match end {
