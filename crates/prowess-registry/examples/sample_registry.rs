@@ -35,7 +35,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let data = folder.path().join("data");
     std::fs::create_dir(&data)?;
     std::fs::write(data.join("registry.toml"), SETTINGS)?;
-    let options = HostOptions { data, database: None, public_url: None };
+    let options =
+        HostOptions { data, database: None, storage: None, upstream: None, public_url: None };
     let registry = options.registry().await?;
     registry.start();
     fill(&registry).await?;

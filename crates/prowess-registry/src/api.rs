@@ -9,6 +9,7 @@ mod download;
 mod index;
 mod limits;
 mod manage;
+mod mirror;
 mod moderation;
 mod openapi;
 mod parameters;
@@ -34,6 +35,7 @@ pub(crate) use body::{Content, respond};
 pub(crate) use caller::{Caller, Downloader};
 pub(crate) use download::zip_of;
 pub(crate) use limits::limit_reads;
+pub(crate) use mirror::answer_from_mirror;
 
 /// All routes of the API.
 pub(crate) fn router() -> Router<AppState> {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::FromRef;
+use axum::middleware::from_fn_with_state;
 use axum::routing::{any, get};
 use prowess_mcp::PublishedMcp;
 use prowess_package::limits::PackageLimits;
@@ -49,6 +50,15 @@ impl FromRef<AppState> for Registry {
     }
 }
 
+/// The routes of the API. Those of a mirror ask the upstream registry where they have no answer.
+fn api(state: &AppState) -> Router<AppState> {
+    let router = api::router();
+    if state.registry.mirror().is_none() {
+        return router;
+    }
+    router.layer(from_fn_with_state(state.clone(), api::answer_from_mirror))
+}
+
 /// The whole router.
 pub fn router(registry: &Registry) -> Router {
     let server = registry.server().clone();
@@ -58,7 +68,7 @@ pub fn router(registry: &Registry) -> Router {
         .route("/health", get(get_health))
         .route("/ready", get(get_ready))
         .route("/mcp", any(mcp::answer))
-        .merge(api::router())
+        .merge(api(&state))
         .merge(adapters::router())
         .merge(pages::router(&state))
         .fallback(pages::get_nothing)

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use futures_util::StreamExt as _;
 use prowess_core::{Problem, ProblemKind};
 use prowess_files::private::private_folder;
 use prowess_server::database::{Component, Database, DatabaseError};
@@ -13,6 +14,8 @@ use crate::blobs::{BlobError, Blobs, FolderBlobs};
 use crate::host::SETTINGS;
 use crate::store::{COMPONENT, MIGRATIONS};
 
+/// Objects that are copied at once: a bucket takes its time for each.
+const COPIES_AT_ONCE: usize = 16;
 /// The database in a backup.
 const DATABASE: &str = "database.jsonl";
 
@@ -52,8 +55,8 @@ pub async fn restore(
         return Err(Problem::new("no-backup", ProblemKind::NotFound, message));
     }
     if !blobs.list().await.map_err(|error| storage(&error))?.is_empty() {
-        return Err(refused(format!("`{}` has packages already", data.display()))
-            .advice("restore into a new folder"));
+        return Err(refused("the storage has packages already".to_owned())
+            .advice("restore into a new folder, or an unused prefix of the bucket"));
     }
     let (target, file) = (database.clone(), source.join(DATABASE));
     let components =
@@ -72,22 +75,31 @@ fn folder(path: &Path) -> Blobs {
 
 /// Copies all objects. Reading one compares it with its digest, so that a damaged one is not carried on silently.
 async fn copy(from: &Blobs, to: &Blobs) -> Result<usize, Problem> {
-    let mut copied = 0;
-    for object in from.list().await.map_err(|error| storage(&error))? {
+    let objects = from.list().await.map_err(|error| storage(&error))?;
+    let copies = objects.into_iter().map(|object| async move {
         let bytes = match from.get(object.kind, object.sha256).await {
             // Deleted meanwhile.
-            Err(BlobError::Missing(_)) => continue,
-            bytes => bytes.map_err(|error| storage(&error))?,
+            Err(BlobError::Missing(_)) => return Ok(0),
+            bytes => bytes?,
         };
-        to.put(object.kind, object.sha256, bytes).await.map_err(|error| storage(&error))?;
-        copied += 1;
+        to.put(object.kind, object.sha256, bytes).await?;
+        Ok(1)
+    });
+    let mut copies = futures_util::stream::iter(copies).buffer_unordered(COPIES_AT_ONCE);
+    let mut copied = 0;
+    while let Some(result) = copies.next().await {
+        copied += result.map_err(|error: BlobError| storage(&error))?;
     }
     Ok(copied)
 }
 
-/// Copies the file of settings from one folder to another, if there is one.
+/// Copies the file of settings from one folder to another, if there is one. One that is there already stays: it may say how
+/// the storage is reached.
 fn copy_settings(from: &Path, to: &Path) -> Result<(), Problem> {
     let file = from.join(SETTINGS);
+    if to.join(SETTINGS).exists() {
+        return Ok(());
+    }
     match fs::copy(&file, to.join(SETTINGS)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io(&file, &error)),
         _ => Ok(()),

@@ -1,6 +1,9 @@
 //! Where packages are stored: a folder, or a bucket. What is stored under a digest never changes.
 
+mod check;
 mod folder;
+#[cfg(feature = "s3")]
+mod s3;
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -11,7 +14,10 @@ use std::time::SystemTime;
 use bytes::Bytes;
 use prowess_package::digest::Sha256Digest;
 
+pub(crate) use check::StorageCheck;
 pub use folder::FolderBlobs;
+#[cfg(feature = "s3")]
+pub use s3::S3Blobs;
 
 /// What is stored: archives of skills, and texts without front matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -67,14 +73,17 @@ pub trait BlobStorage: Send + Sync + 'static {
     /// Reads an object.
     fn get(&self, kind: BlobKind, sha256: Sha256Digest) -> BlobFuture<'_, Bytes>;
 
-    /// Whether an object is there.
-    fn contains(&self, kind: BlobKind, sha256: Sha256Digest) -> BlobFuture<'_, bool>;
+    /// What is known of an object without reading it; `None` if it is not there.
+    fn find(&self, kind: BlobKind, sha256: Sha256Digest) -> BlobFuture<'_, Option<StoredBlob>>;
 
     /// Deletes an object, if it is there.
     fn delete(&self, kind: BlobKind, sha256: Sha256Digest) -> BlobFuture<'_, ()>;
 
     /// All objects.
     fn list(&self) -> BlobFuture<'_, Vec<StoredBlob>>;
+
+    /// Whether the storage answers, for readiness and `registry doctor`.
+    fn check(&self) -> BlobFuture<'_, ()>;
 
     /// What it is, for the status page: `folder` or `s3`.
     fn name(&self) -> &'static str;

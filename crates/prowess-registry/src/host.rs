@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use prowess_core::Problem;
+use prowess_package::digest::Sha256Digest;
 use prowess_server::accounts::{NewUser, Role, User};
 use prowess_server::database::{Database, DatabaseError, DatabaseUrl};
 use prowess_server::tokens::{NewApiToken, Scope};
@@ -16,7 +17,7 @@ use crate::error::RegistryError;
 use crate::manage::ensure_own_namespace;
 use crate::names::RESERVED_NAMESPACES;
 use crate::registry::{OpenError, Registry, RegistryParts};
-use crate::settings::{RegistrySettings, SettingsError};
+use crate::settings::{RegistrySettings, S3Settings, SettingsError};
 use crate::store::{COMPONENT, MIGRATIONS};
 
 /// The name of the server, which is also that of its cookie.
@@ -39,6 +40,10 @@ pub struct HostOptions {
     pub data: PathBuf,
     /// The database; a file in the data folder by default.
     pub database: Option<String>,
+    /// The storage of packages, such as `s3://skills`; that of `registry.toml` or the data folder by default.
+    pub storage: Option<String>,
+    /// The registry to mirror; that of `registry.toml` by default.
+    pub upstream: Option<String>,
     /// The address under which clients reach the registry.
     pub public_url: Option<String>,
 }
@@ -60,6 +65,9 @@ pub enum HostError {
     /// An address is not valid.
     #[error("`{0}` is not an address, expected one such as `https://skills.example`")]
     Address(String),
+    /// The storage of packages can't be used.
+    #[error("{0}")]
+    Storage(String),
     /// The database.
     #[error(transparent)]
     Database(#[from] DatabaseError),
@@ -115,7 +123,7 @@ impl HostOptions {
         let server = self.server().await?;
         let parts = RegistryParts {
             server,
-            blobs: self.blobs(),
+            blobs: self.blobs()?,
             search_folder: self.data.join(SEARCH),
             settings: self.settings()?,
         };
@@ -123,8 +131,12 @@ impl HostOptions {
     }
 
     /// The storage of packages.
-    pub fn blobs(&self) -> Blobs {
-        Arc::new(FolderBlobs::new(&self.data))
+    pub fn blobs(&self) -> Result<Blobs, HostError> {
+        let settings = self.settings()?;
+        match self.storage.as_ref().or(settings.storage.as_ref()) {
+            Some(url) => bucket(url, &settings.s3),
+            None => Ok(Arc::new(FolderBlobs::new(&self.data))),
+        }
     }
 
     /// The settings in the data folder.
@@ -135,6 +147,9 @@ impl HostOptions {
         let mut settings = RegistrySettings::parse(&text.unwrap_or_default())?;
         if self.public_url.is_some() {
             settings.public_url.clone_from(&self.public_url);
+        }
+        if self.upstream.is_some() {
+            settings.upstream.clone_from(&self.upstream);
         }
         Ok(settings)
     }
@@ -150,6 +165,28 @@ impl HostOptions {
         }
         prowess_files::private::private_folder(&self.data).map_err(failed)
     }
+}
+
+/// The storage of an address.
+#[cfg(feature = "s3")]
+fn bucket(url: &str, settings: &S3Settings) -> Result<Blobs, HostError> {
+    use prowess_blobs::{Bucket, BucketSettings, BucketUrl};
+    let S3Settings { endpoint, region, access_key_id, secret_access_key, allow_http } =
+        settings.clone();
+    let settings =
+        BucketSettings { endpoint, region, access_key_id, secret_access_key, allow_http };
+    let url: BucketUrl =
+        url.parse().map_err(|error| HostError::Storage(format!("storage: {error}")))?;
+    let bucket = Bucket::open(url, &settings);
+    let bucket = bucket.map_err(|error| HostError::Storage(error.to_string()))?;
+    Ok(Arc::new(crate::blobs::S3Blobs::new(bucket)))
+}
+
+/// The storage of an address.
+#[cfg(not(feature = "s3"))]
+fn bucket(url: &str, _: &S3Settings) -> Result<Blobs, HostError> {
+    let message = format!("this build can't store packages in `{url}`: it has no support for S3");
+    Err(HostError::Storage(message))
 }
 
 /// Adds a user together with their namespace. A user with a reserved name, such as `admin`, has none.
@@ -218,8 +255,17 @@ pub async fn diagnose(server: &Server, blobs: &Blobs) -> Result<Diagnosis, Regis
     });
     let rows = rows.await?;
     let mut found = Diagnosis { versions: rows.len(), ..Diagnosis::default() };
-    let mut named = std::collections::HashSet::new();
-    for row in &rows {
+    // A storage that is not there would be reported once for each version, after waiting for each.
+    let checked = match blobs.check().await {
+        Err(error) => {
+            found.problems.push(error.to_string());
+            &[]
+        }
+        Ok(()) => rows.as_slice(),
+    };
+    let is_reachable = found.problems.is_empty();
+    let mut named = mirrored_packages(server).await?;
+    for row in checked {
         let (namespace, name, version): (String, String, String) =
             (row.get("namespace")?, row.get("name")?, row.get("version")?);
         let sha256: String = row.get("sha256")?;
@@ -229,7 +275,7 @@ pub async fn diagnose(server: &Server, blobs: &Blobs) -> Result<Diagnosis, Regis
             found.problems.push(format!("`{namespace}/{name}` {version}: {error}"));
         }
     }
-    let stored = blobs.list().await?;
+    let stored = if is_reachable { blobs.list().await? } else { Vec::new() };
     found.unnamed = stored
         .iter()
         .filter(|object| object.kind == BlobKind::Package && !named.contains(&object.sha256))
@@ -242,6 +288,16 @@ pub async fn diagnose(server: &Server, blobs: &Blobs) -> Result<Diagnosis, Regis
     }
     found.problems.truncate(MAX_LISTED);
     Ok(found)
+}
+
+/// The packages that a mirror keeps.
+async fn mirrored_packages(
+    server: &Server,
+) -> Result<std::collections::HashSet<Sha256Digest>, RegistryError> {
+    let rows = server
+        .database()
+        .read(|connection| connection.query("SELECT sha256 FROM mirrored_packages", &[]));
+    rows.await?.iter().map(|row| crate::registry::digest(&row.get::<String>("sha256")?)).collect()
 }
 
 /// The user as somebody who acts with all their rights.

@@ -16,6 +16,7 @@ pub mod facts;
 pub mod host;
 pub mod manage;
 mod mcp;
+pub mod mirror;
 pub mod names;
 mod pages;
 pub mod provenance;

@@ -16,10 +16,11 @@ use prowess_server::database::{Database, DatabaseKind};
 use prowess_server::oidc::CiIdentities;
 use tokio::sync::{Notify, watch};
 
-use crate::blobs::{BlobKind, Blobs};
+use crate::blobs::{BlobKind, Blobs, StorageCheck};
 use crate::downloads::DownloadCounter;
 use crate::error::{Outcome, RegistryError};
 use crate::manage::identities;
+use crate::mirror::{Mirror, UpstreamError};
 use crate::search::{SearchError, SearchIndex};
 use crate::settings::RegistrySettings;
 use crate::store::{COMPONENT, MIGRATIONS};
@@ -43,6 +44,7 @@ struct Inner {
     trees: Mutex<LruCache<String, Arc<Tree>>>,
     downloads: DownloadCounter,
     identities: Option<CiIdentities>,
+    mirror: Option<Mirror>,
     changed: Notify,
     stop: watch::Sender<bool>,
     started: Instant,
@@ -72,6 +74,9 @@ pub enum OpenError {
     /// The settings of trusted publishing.
     #[error("{}", .0.message)]
     Issuers(Problem),
+    /// The registry to mirror.
+    #[error(transparent)]
+    Upstream(#[from] UpstreamError),
 }
 
 impl Registry {
@@ -81,7 +86,14 @@ impl Registry {
         server.database().migrate(COMPONENT, MIGRATIONS).await?;
         let search = SearchIndex::open(&search_folder)?;
         let identities = identities(&server, &settings.trusted_issuers);
+        let storage = Arc::new(StorageCheck::new(Arc::clone(&blobs)));
+        server.health().add_check("storage", move || Arc::clone(&storage).run());
+        let mirror = match &settings.upstream {
+            Some(url) => Some(Mirror::new(url, settings.upstream_seconds)?),
+            None => None,
+        };
         let inner = Inner {
+            mirror,
             identities: identities.map_err(OpenError::Issuers)?,
             downloads: DownloadCounter::new(),
             server,
@@ -142,6 +154,11 @@ impl Registry {
     /// The issuers whose CI runs may publish.
     pub(crate) fn identities(&self) -> Option<&CiIdentities> {
         self.inner.identities.as_ref()
+    }
+
+    /// The registry that this one mirrors.
+    pub(crate) fn mirror(&self) -> Option<&Mirror> {
+        self.inner.mirror.as_ref()
     }
 
     /// Downloads that are not counted yet.

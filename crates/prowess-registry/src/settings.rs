@@ -1,5 +1,7 @@
 //! Settings of a registry, from `registry.toml`.
 
+use std::fmt;
+
 use serde::Deserialize;
 
 /// What an administrator can change. Unknown settings are errors: a misspelt limit must not be no limit.
@@ -30,6 +32,44 @@ pub struct RegistrySettings {
     pub trusted_issuers: Vec<String>,
     /// For how long an index is valid, in seconds.
     pub index_seconds: i64,
+    /// The registry that this one mirrors, such as `https://skills.example`.
+    pub upstream: Option<String>,
+    /// For how long what the mirrored registry said counts, in seconds. A revocation there is followed within this time.
+    pub upstream_seconds: u32,
+    /// For how long a node may work on a publication before another takes it over, in seconds.
+    pub job_seconds: u32,
+    /// The storage of packages, such as `s3://skills`; the data folder otherwise.
+    pub storage: Option<String>,
+    /// How the bucket of the storage is reached.
+    pub s3: S3Settings,
+}
+
+/// How a bucket is reached. The usual `AWS_…` variables win.
+#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct S3Settings {
+    /// The address of the storage; that of Amazon's region otherwise.
+    pub endpoint: Option<String>,
+    /// The region.
+    pub region: Option<String>,
+    /// The name of the access key.
+    pub access_key_id: Option<String>,
+    /// The access key itself.
+    pub secret_access_key: Option<String>,
+    /// Whether an endpoint outside this machine may be reached without TLS.
+    pub allow_http: bool,
+}
+
+/// The key stays out of logs.
+impl fmt::Debug for S3Settings {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("S3Settings")
+            .field("endpoint", &self.endpoint)
+            .field("region", &self.region)
+            .field("allow_http", &self.allow_http)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Default for RegistrySettings {
@@ -48,6 +88,11 @@ impl Default for RegistrySettings {
             hold_account_seconds: 0,
             trusted_issuers: Vec::new(),
             index_seconds: 7 * DAY,
+            upstream: None,
+            upstream_seconds: 10,
+            job_seconds: 120,
+            storage: None,
+            s3: S3Settings::default(),
         }
     }
 }

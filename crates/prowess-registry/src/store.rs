@@ -27,6 +27,12 @@ pub const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../schema/0002-trusted-publishing.sql"),
         postgres: include_str!("../schema/0002-trusted-publishing.sql"),
     },
+    Migration {
+        version: 3,
+        name: "mirror",
+        sqlite: include_str!("../schema/0003-mirror.sql"),
+        postgres: include_str!("../schema/0003-mirror.sql"),
+    },
 ];
 
 /// The name of the component in the table of migrations.

@@ -84,11 +84,9 @@ impl BlobStorage for FolderBlobs {
         })
     }
 
-    fn contains(&self, kind: BlobKind, sha256: Sha256Digest) -> BlobFuture<'_, bool> {
-        let file = self.file(kind, sha256);
-        Self::blocking("looking for a file", move || {
-            file.try_exists().map_err(|source| failed("looking for a file", source))
-        })
+    fn find(&self, kind: BlobKind, sha256: Sha256Digest) -> BlobFuture<'_, Option<StoredBlob>> {
+        let (root, file) = (self.root.clone(), self.file(kind, sha256));
+        Self::blocking("looking for a file", move || stored(&root, &file))
     }
 
     fn delete(&self, kind: BlobKind, sha256: Sha256Digest) -> BlobFuture<'_, ()> {
@@ -113,6 +111,16 @@ impl BlobStorage for FolderBlobs {
                 }
             }
             Ok(found)
+        })
+    }
+
+    fn check(&self) -> BlobFuture<'_, ()> {
+        let root = self.root.clone();
+        Self::blocking("looking at the folder", move || {
+            let failed = |source| failed("looking at the folder", source);
+            let found = std::fs::metadata(&root).map_err(failed)?;
+            let is_usable = found.is_dir() && !found.permissions().readonly();
+            if is_usable { Ok(()) } else { Err(failed(ErrorKind::ReadOnlyFilesystem.into())) }
         })
     }
 

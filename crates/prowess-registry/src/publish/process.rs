@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use prowess_server::accounts::user_by_id;
-use prowess_server::database::{DatabaseError, Transaction};
+use prowess_server::database::{DatabaseError, DatabaseKind, Transaction};
 use prowess_server::values;
 
 use super::rules::refresh_skill;
@@ -16,8 +16,6 @@ use crate::scan_report::{ScanDecision, StoredScan, scan_tree};
 use crate::signatures::{EVERY_NAMESPACE, RegisteredKey, SignatureResult, check_signatures};
 use crate::store::{VERSION_COLUMNS, VersionRow, VersionState, record_change};
 
-/// For how long a node may work on a job before another takes it over, in seconds.
-const LEASE: i64 = 120;
 /// After so many attempts a moderator has to look at the version.
 const MAX_ATTEMPTS: i64 = 5;
 /// How often jobs of other nodes are looked for.
@@ -28,6 +26,9 @@ const BATCH: usize = 16;
 impl Registry {
     /// Works on jobs until the registry is stopped: those that a crash left behind, and those of nodes that are gone.
     pub(crate) async fn work_on_jobs(self) {
+        if let Err(error) = self.release_jobs().await {
+            tracing::error!(%error, "publications of the last run could not be released");
+        }
         loop {
             match self.resume_jobs().await {
                 Ok(0) => {}
@@ -39,6 +40,20 @@ impl Registry {
                 () = self.stopped() => return,
             }
         }
+    }
+
+    /// With SQLite there is one node, so whoever worked on the jobs of the last run is gone: they need not wait for the lease.
+    async fn release_jobs(&self) -> Outcome<()> {
+        if self.database().kind() != DatabaseKind::Sqlite {
+            return Ok(());
+        }
+        let now = self.now();
+        let released = self.database().write(move |transaction| {
+            transaction
+                .execute("UPDATE jobs SET leased_until = 0 WHERE created < ?1", &values![now])
+        });
+        released.await?;
+        Ok(())
     }
 
     /// Finishes all jobs that nobody works on, and returns how many there were.
@@ -66,6 +81,19 @@ impl Registry {
         if lease.attempts > MAX_ATTEMPTS {
             return self.give_up(version).await;
         }
+        self.work(version, lease).await
+    }
+
+    /// Runs the job of a version that this node has just added, and that it leased with it.
+    pub(crate) async fn process_own(&self, version: i64) -> Outcome<()> {
+        let lease = self.database().write(move |transaction| read_lease(transaction, version));
+        match lease.await? {
+            Some(lease) => self.work(version, lease).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn work(&self, version: i64, lease: Lease) -> Outcome<()> {
         let tree = self.tree(&lease.row.sha256).await?;
         let (now, row, skill, keys) = (self.now(), lease.row, lease.skill, lease.keys);
         let worked = tokio::task::spawn_blocking(move || {
@@ -86,11 +114,11 @@ impl Registry {
     }
 
     async fn lease(&self, version: i64) -> Outcome<Option<Lease>> {
-        let now = self.now();
+        let (now, lease) = (self.now(), i64::from(self.settings().job_seconds));
         let leased = self.database().write(move |transaction| {
             let taken = transaction.execute(
                 "UPDATE jobs SET leased_until = ?1, attempts = attempts + 1 WHERE version_id = ?2 AND leased_until < ?3",
-                &values![now + LEASE, version, now],
+                &values![now + lease, version, now],
             )?;
             if taken == 0 {
                 return Ok(None);
@@ -127,7 +155,9 @@ fn read_lease(
     version: i64,
 ) -> Result<Option<Lease>, DatabaseError> {
     let job = transaction
-        .query_one("SELECT attempts FROM jobs WHERE version_id = ?1", &values![version])?;
+        .query_optional("SELECT attempts FROM jobs WHERE version_id = ?1", &values![version])?;
+    // Another node has finished it meanwhile.
+    let Some(job) = job else { return Ok(None) };
     let row = transaction.query_one(
         &format!("SELECT {VERSION_COLUMNS} FROM versions WHERE id = ?1"),
         &values![version],

@@ -104,11 +104,15 @@ impl Registry {
             return Err(error);
         }
         let (sha256, archive) = (submission.skill.sha256, submission.skill.archive.clone());
-        self.blobs().put(BlobKind::Package, sha256, archive).await?;
+        self.blobs().put(BlobKind::Package, sha256, archive.clone()).await?;
         let (adding, registry) = (Arc::clone(&submission), self.clone());
         let version =
             self.database().write(move |transaction| add(transaction, &adding, &registry)).await?;
-        self.process(version).await?;
+        // Another node may have swept an archive of the same bytes in the moment before the version named it.
+        if self.blobs().find(BlobKind::Package, sha256).await?.is_none() {
+            self.blobs().put(BlobKind::Package, sha256, archive).await?;
+        }
+        self.process_own(version).await?;
         self.receipt(&submission.skill.id, version).await
     }
 
@@ -304,8 +308,9 @@ fn add(
         )?;
     }
     transaction.execute(
-        "INSERT INTO jobs (version_id, attempts, leased_until, created) VALUES (?1, 0, 0, ?2)",
-        &values![id, *now],
+        "INSERT INTO jobs (version_id, attempts, leased_until, created) VALUES (?1, 1, ?2, ?3)",
+        // The node that adds a version works on it; another one must not begin meanwhile.
+        &values![id, *now + i64::from(settings.job_seconds), *now],
     )?;
     let subject = format!("{} {}", skill.id, skill.version);
     record(

@@ -47,6 +47,10 @@ impl Registry {
                 named.insert((BlobKind::Package, row.get("sha256")?));
                 Ok(())
             })?;
+            connection.for_each("SELECT sha256 FROM mirrored_packages", &[], |row| {
+                named.insert((BlobKind::Package, row.get("sha256")?));
+                Ok(())
+            })?;
             connection.for_each("SELECT sha256 FROM prose", &[], |row| {
                 named.insert((BlobKind::Prose, row.get("sha256")?));
                 Ok(())
@@ -58,7 +62,12 @@ impl Registry {
         let mut deleted = 0;
         for object in stored {
             let is_named = named.contains(&(object.kind, object.sha256.to_string()));
-            if !is_named && object.stored < before {
+            if is_named || object.stored >= before {
+                continue;
+            }
+            // An upload may have renewed it while the others were deleted.
+            let now = self.blobs().find(object.kind, object.sha256).await?;
+            if now.is_some_and(|now| now.stored < before) {
                 self.blobs().delete(object.kind, object.sha256).await?;
                 deleted += 1;
             }

@@ -74,7 +74,7 @@ async fn yaml_bombs_are_refused_at_once() {
         assert_eq!(refused.status, 400, "{what}: {}", refused.text());
         assert!(time < FAST, "{what}: {time:?}");
     }
-    assert!(scene.packages().is_empty());
+    assert!(scene.packages().await.is_empty());
 }
 
 // Attack registry-E7: the place is named, and the secret is shown to nobody.

@@ -17,7 +17,7 @@ fn the_other_tests_pass_on_postgres() {
     let Some(postgres) = PrivatePostgres::start() else { return };
     let mut tests = Command::new(std::env::current_exe().expect("the path of this program"));
     // Clients of other projects don't see the database.
-    for module in ["postgres::", "clients::"] {
+    for module in ["postgres::", "clients::", "storages::the_other"] {
         tests.args(["--skip", module]);
     }
     let output = tests.env(CLUSTER, postgres.url()).output().expect("the tests run");

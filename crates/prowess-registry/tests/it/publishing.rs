@@ -55,8 +55,7 @@ async fn a_published_skill_can_be_read_on_every_route() {
         assert_eq!(file.header("x-content-type-options"), "nosniff", "{path}");
     }
     // The archive is a plain file below the data folder.
-    assert_eq!(scene.packages().len(), 1);
-    assert_eq!(std::fs::read(&scene.packages()[0]).expect("a file"), package);
+    assert_eq!(scene.packages().await, [package]);
 }
 
 // GAIA-10.4-3.
@@ -69,7 +68,7 @@ async fn nothing_is_stored_without_a_token() {
         assert_eq!(refused.status, 401);
         assert_eq!(refused.header("content-type"), "application/problem+json");
     }
-    assert!(scene.packages().is_empty());
+    assert!(scene.packages().await.is_empty());
     assert_eq!(scene.get("/api/v1/skills/acme/weather").await.status, 404);
 }
 
@@ -92,7 +91,7 @@ async fn versions_are_published_once_and_by_their_owner() {
         let zero = scene.publish(Some(&acme), "acme", &skill("weather", version)).await;
         assert_eq!((zero.status, zero.code().as_str()), (400, "zero-version"), "{version}");
     }
-    assert_eq!(scene.packages().len(), 1);
+    assert_eq!(scene.packages().await.len(), 1);
 }
 
 // Attack registry-D14: exactly one of many uploads of a version wins.
@@ -120,7 +119,7 @@ async fn one_of_many_uploads_at_once_wins() {
     // The others' archives are named by nothing and are swept once they are old enough.
     let swept = scene.registry.sweep(std::time::Duration::ZERO).await.expect("a sweep");
     assert!(swept < 50, "{swept}");
-    assert_eq!(scene.packages().len(), 1);
+    assert_eq!(scene.packages().await.len(), 1);
 }
 
 // Attacks registry-B1 to B10, as far as a server meets them: nothing of such an archive is stored.
@@ -164,7 +163,7 @@ async fn hostile_archives_are_refused() {
         assert_eq!(refused.header("content-type"), "application/problem+json", "{what}");
         assert!(!refused.json()["detail"].as_str().expect("a detail").is_empty(), "{what}");
     }
-    assert!(scene.packages().is_empty());
+    assert!(scene.packages().await.is_empty());
 }
 
 // Attack registry-D9 and the format check: problems in `SKILL.md`.
@@ -193,7 +192,7 @@ async fn skills_with_errors_are_refused() {
             assert_eq!(refused.code(), code, "{text}");
         }
     }
-    assert!(scene.packages().is_empty());
+    assert!(scene.packages().await.is_empty());
 }
 
 // Attacks registry-E1 and E7: the scan refuses, names rule, file and line, and masks secrets.
@@ -285,7 +284,7 @@ async fn tokens_are_limited_to_their_scopes() {
         let refused = scene.publish(Some(&token), "acme", &package).await;
         assert_eq!((refused.status, refused.code().as_str()), (403, "token-scope"), "{scopes:?}");
     }
-    assert!(scene.packages().is_empty());
+    assert!(scene.packages().await.is_empty());
     let token = scene.token("acme", &["publish:acme/*"]).await;
     scene.publish_ok(&token, "acme", &package).await;
     let yank = scene
@@ -345,5 +344,5 @@ async fn bodies_are_bounded() {
     let token = scene.user("acme").await;
     let refused = scene.publish(Some(&token), "acme", &vec![0; 51 << 20]).await;
     assert_eq!(refused.status, 413, "{}", refused.text());
-    assert!(scene.packages().is_empty());
+    assert!(scene.packages().await.is_empty());
 }

@@ -1,19 +1,22 @@
 //! A running registry with users, and packages to publish.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use prowess_http::{AddressFilter, Authorities, ClientOptions, ProxySetting};
+use prowess_package::digest::Sha256Digest;
 use prowess_package::limits::PackageLimits;
 use prowess_package::pack::pack;
 use prowess_package::tree::{Tree, TreeFile};
+use prowess_registry::blobs::BlobKind;
 use prowess_registry::host::{HostOptions, add_user, new_token};
 use prowess_registry::{Registry, RegistryParts, app};
 use prowess_server::accounts::{NewUser, Role};
 use prowess_server::http::{ServeOptions, Shutdown, serve};
 use prowess_server::tokens::Scope;
+use prowess_testkit::s3::{BUCKET, PrivateS3};
 use reqwest::{Method, RequestBuilder, StatusCode};
 use serde_json::Value;
 use tokio::net::TcpListener;
@@ -23,6 +26,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A cluster of Postgres: every scene gets a database of its own there. Without it, every scene has its own file of SQLite.
 pub(crate) const CLUSTER: &str = "PROWESS_TEST_POSTGRES";
+
+/// The address of an S3-compatible storage: every scene gets a prefix of its own there. Without it, every scene has a folder.
+pub(crate) const STORAGE: &str = "PROWESS_TEST_S3";
 
 /// A registry that runs until it is dropped.
 pub(crate) struct Scene {
@@ -80,12 +86,77 @@ impl Scene {
     }
 
     async fn with_database(settings: &str, database: Option<String>) -> Self {
+        Self::on(settings, database, std::env::var(STORAGE).ok()).await
+    }
+
+    /// Starts an empty registry on a database, and in a bucket of the storage with this address.
+    pub(crate) async fn on(
+        settings: &str,
+        database: Option<String>,
+        storage: Option<String>,
+    ) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let data = folder.path().join("data");
+        std::fs::create_dir(&data).expect("a folder");
+        let settings = match storage {
+            Some(endpoint) => in_bucket(settings, &endpoint, &unique()),
+            None => settings.to_owned(),
+        };
+        std::fs::write(data.join("registry.toml"), settings).expect("settings");
+        let options =
+            HostOptions { data, database, storage: None, upstream: None, public_url: None };
+        Self::serve(options.registry().await.expect("a registry"), options, folder).await
+    }
+
+    /// Restores a backup into a new registry, in a bucket of the storage with this address, and starts it.
+    pub(crate) async fn restored(backup: &Path, storage: Option<String>) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let data = folder.path().join("data");
+        std::fs::create_dir(&data).expect("a folder");
+        // Settings that are there stay: they say how the bucket is reached.
+        let settings = storage.map(|endpoint| in_bucket("", &endpoint, &unique()));
+        std::fs::write(data.join("registry.toml"), settings.unwrap_or_default()).expect("settings");
+        let options = HostOptions {
+            data,
+            database: database(),
+            storage: None,
+            upstream: None,
+            public_url: None,
+        };
+        let (database, blobs) = (options.database().await, options.blobs());
+        let (database, blobs) = (database.expect("a database"), blobs.expect("a storage"));
+        let restored =
+            prowess_registry::backup::restore(&database, &blobs, &options.data, backup).await;
+        restored.expect("it is restored");
+        drop(database);
+        Self::serve(options.registry().await.expect("a registry"), options, folder).await
+    }
+
+    /// Starts an empty registry that mirrors another.
+    pub(crate) async fn mirror_of(upstream: &str, settings: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let data = folder.path().join("data");
         std::fs::create_dir(&data).expect("a folder");
         std::fs::write(data.join("registry.toml"), settings).expect("settings");
-        let options = HostOptions { data, database, public_url: None };
+        let options = HostOptions {
+            data,
+            database: database(),
+            storage: None,
+            upstream: Some(upstream.to_owned()),
+            public_url: None,
+        };
         Self::serve(options.registry().await.expect("a registry"), options, folder).await
+    }
+
+    /// Cuts off the object of a package in the bucket.
+    pub(crate) async fn damage(&self, storage: &PrivateS3, sha256: Sha256Digest) {
+        let url = self.registry.settings().storage.clone().expect("a bucket");
+        let path = url.strip_prefix("s3://").expect("a bucket");
+        let key = prowess_registry::blobs::key(BlobKind::Package, sha256);
+        let url = format!("{}/{path}/{key}", storage.endpoint());
+        let known = self.registry.blobs().get(BlobKind::Package, sha256).await.expect("an object");
+        let response = self.client.put(url).body(known.slice(..known.len() / 2)).send().await;
+        assert_eq!(response.expect("an answer").status().as_u16(), 200);
     }
 
     /// Starts another node on the database and the storage of this one, with a search index of its own.
@@ -93,7 +164,7 @@ impl Scene {
         let folder = tempfile::tempdir().expect("a folder");
         let parts = RegistryParts {
             server: self.options.server().await.expect("a server"),
-            blobs: self.options.blobs(),
+            blobs: self.options.blobs().expect("a storage"),
             search_folder: folder.path().join("search"),
             settings: self.options.settings().expect("settings"),
         };
@@ -227,15 +298,26 @@ impl Scene {
         }
     }
 
-    /// The stored packages.
-    pub(crate) fn packages(&self) -> Vec<PathBuf> {
+    /// The bytes of the stored packages. In a folder they are plain files.
+    pub(crate) async fn packages(&self) -> Vec<Vec<u8>> {
         let mut found = Vec::new();
+        if self.registry.blobs().name() == "s3" {
+            for object in self.registry.blobs().list().await.expect("a list") {
+                let bytes = self.registry.blobs().get(object.kind, object.sha256).await;
+                found.push(bytes.expect("an object").to_vec());
+            }
+            return found;
+        }
         let mut open = vec![self.data.join("packages")];
         while let Some(folder) = open.pop() {
             let Ok(entries) = std::fs::read_dir(folder) else { continue };
             for entry in entries {
                 let path = entry.expect("an entry").path();
-                if path.is_dir() { open.push(path) } else { found.push(path) }
+                if path.is_dir() {
+                    open.push(path);
+                } else {
+                    found.push(std::fs::read(path).expect("a file"));
+                }
             }
         }
         found
@@ -251,11 +333,23 @@ impl Drop for Scene {
 
 /// A new database of the cluster, if the tests run on one.
 fn database() -> Option<String> {
-    static DATABASES: AtomicUsize = AtomicUsize::new(0);
     let cluster = std::env::var(CLUSTER).ok()?;
-    let number = DATABASES.fetch_add(1, Ordering::Relaxed);
-    let name = format!("scene_{}_{number}", std::process::id());
-    Some(prowess_testkit::postgres::create_database(&cluster, &name))
+    Some(prowess_testkit::postgres::create_database(&cluster, &unique()))
+}
+
+/// A name that no other scene has.
+fn unique() -> String {
+    static SCENES: AtomicUsize = AtomicUsize::new(0);
+    let number = SCENES.fetch_add(1, Ordering::Relaxed);
+    format!("scene_{}_{number}", std::process::id())
+}
+
+/// Settings with a prefix of their own in the bucket of a storage.
+pub(crate) fn in_bucket(settings: &str, endpoint: &str, prefix: &str) -> String {
+    format!(
+        "storage = \"s3://{BUCKET}/{prefix}\"\n{settings}\n[s3]\nendpoint = \"{endpoint}\"\n\
+         access_key_id = \"test\"\nsecret_access_key = \"test\"\n"
+    )
 }
 
 /// A package with these files.

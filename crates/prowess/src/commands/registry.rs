@@ -1,5 +1,6 @@
 //! `prowess registry`: runs a registry, and manages one.
 
+use std::ffi::OsString;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -22,9 +23,11 @@ use crate::terminal::confirm::can_ask;
 use crate::terminal::passphrase;
 use crate::terminal::printer::Printer;
 
-/// The variables with the folder and the database.
+/// The variables with the folder, the database, the storage and the registry to mirror.
 const DATA_VARIABLE: &str = "PROWESS_REGISTRY_DATA";
 const DATABASE_VARIABLE: &str = "PROWESS_REGISTRY_DATABASE";
+const STORAGE_VARIABLE: &str = "PROWESS_REGISTRY_STORAGE";
+const UPSTREAM_VARIABLE: &str = "PROWESS_REGISTRY_UPSTREAM";
 /// A day.
 const DAY: Duration = Duration::from_hours(24);
 
@@ -92,17 +95,25 @@ struct Place {
                 [env: PROWESS_REGISTRY_DATABASE]"
     )]
     database: Option<String>,
+    #[arg(
+        long,
+        value_name = "URL",
+        help = "The storage of packages: the folder by default, or a bucket such as s3://skills \
+                [env: PROWESS_REGISTRY_STORAGE]"
+    )]
+    storage: Option<String>,
 }
 
 /// Serve the registry
 ///
 /// Stops on Ctrl-C, after running requests have ended. Without users, it prints a
 /// link with which the administrator makes an account. `registry.toml` in the data
-/// folder has the settings.
+/// folder has the settings. A bucket is reached with the usual `AWS_…` variables.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
   prowess registry serve
+  prowess registry serve --database postgres://db/skills --storage s3://skills
   prowess registry serve --data /srv/skills --public-url https://skills.example")]
 struct ServeArguments {
     #[command(flatten)]
@@ -113,6 +124,11 @@ struct ServeArguments {
     /// The address under which clients reach the registry, behind a reverse proxy
     #[arg(long, value_name = "URL")]
     public_url: Option<String>,
+    /// Mirror another registry: fetch from it what is not here, and keep it [env: PROWESS_REGISTRY_UPSTREAM]
+    ///
+    /// Namespaces that exist here are never asked for there.
+    #[arg(long, value_name = "URL")]
+    upstream: Option<String>,
 }
 
 /// Manage users
@@ -195,12 +211,12 @@ struct ReindexArguments {
 
 impl Place {
     fn options(&self) -> HostOptions {
-        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let data = self.data.clone().or_else(|| variable(DATA_VARIABLE).map(PathBuf::from));
-        let database = || variable(DATABASE_VARIABLE)?.into_string().ok();
         HostOptions {
             data: data.unwrap_or_else(|| PathBuf::from("registry")),
-            database: self.database.clone().or_else(database),
+            database: self.database.clone().or_else(|| text_variable(DATABASE_VARIABLE)),
+            storage: self.storage.clone().or_else(|| text_variable(STORAGE_VARIABLE)),
+            upstream: None,
             public_url: None,
         }
     }
@@ -215,6 +231,15 @@ impl Place {
         Err(Error::not_found(message)
             .hint("name its folder with `--data`, or make one with `prowess registry serve`"))
     }
+}
+
+/// The value of an environment variable that is set and not empty.
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+fn text_variable(name: &str) -> Option<String> {
+    variable(name)?.into_string().ok()
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
@@ -233,8 +258,11 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
 }
 
 fn serve(arguments: &ServeArguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let options =
-        HostOptions { public_url: arguments.public_url.clone(), ..arguments.place.options() };
+    let options = HostOptions {
+        public_url: arguments.public_url.clone(),
+        upstream: arguments.upstream.clone().or_else(|| text_variable(UPSTREAM_VARIABLE)),
+        ..arguments.place.options()
+    };
     let data = options.data.display().to_string();
     let served = serve::run(&options, arguments.listen, |started| {
         printer.data(&format!("listening on http://{}\n", started.address));
@@ -309,7 +337,7 @@ fn doctor(arguments: &DoctorArguments, printer: &mut Printer) -> Result<Outcome,
     let options = arguments.place.existing()?;
     let found = wait(async {
         let server = options.server().await.map_err(failed)?;
-        host::diagnose(&server, &options.blobs())
+        host::diagnose(&server, &options.blobs().map_err(failed)?)
             .await
             .map_err(|error| Error::failed(error.to_string()))
     })?;
@@ -353,7 +381,8 @@ fn back_up(place: &Place, folder: &Path, printer: &mut Printer) -> Result<Outcom
     let options = place.existing()?;
     let count = wait(async {
         let database = options.database().await.map_err(failed)?;
-        let written = backup::backup(&database, &options.blobs(), &options.data, folder).await;
+        let blobs = options.blobs().map_err(failed)?;
+        let written = backup::backup(&database, &blobs, &options.data, folder).await;
         written.map_err(Error::from)
     })?;
     printer.say(&format!("wrote the database and {} to `{}`", packages(count), folder.display()));
@@ -364,7 +393,8 @@ fn restore(place: &Place, folder: &Path, printer: &mut Printer) -> Result<Outcom
     let options = place.options();
     let count = wait(async {
         let database = options.database().await.map_err(failed)?;
-        let restored = backup::restore(&database, &options.blobs(), &options.data, folder).await;
+        let blobs = options.blobs().map_err(failed)?;
+        let restored = backup::restore(&database, &blobs, &options.data, folder).await;
         restored.map_err(Error::from)
     })?;
     printer.say(&format!(
