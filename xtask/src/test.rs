@@ -64,6 +64,9 @@ const SKILL_CLIENTS: &str = "PROWESS_SKILL_CLIENTS";
 /// The program that tests the servers against their own descriptions; the tests of both read this variable.
 const SCHEMATHESIS: &str = "PROWESS_SCHEMATHESIS";
 
+/// A storage with the interface of S3; the tests of registries with packages in a bucket read this variable.
+const MOTO: &str = "PROWESS_MOTO";
+
 struct Step {
     name: &'static str,
     /// The command that repeats only this step.
@@ -84,6 +87,7 @@ struct Tools {
     mcp_python: PathBuf,
     skill_clients: PathBuf,
     schemathesis: PathBuf,
+    moto: PathBuf,
     wordllama: PathBuf,
     node: Node,
     /// Packages of the web app are installed by its steps.
@@ -148,6 +152,7 @@ const STEPS: &[Step] = &[
                 PROWESS_MCP_PYTHON=$PWD/target/tools/mcp/bin/python \
                 PROWESS_SKILL_CLIENTS=$PWD/target/tools/skill-clients \
                 PROWESS_SCHEMATHESIS=$PWD/target/tools/schemathesis/bin/schemathesis \
+                PROWESS_MOTO=$PWD/target/tools/moto/bin/moto_server \
                 cargo nextest run --workspace",
         run: run_tests,
     },
@@ -260,6 +265,7 @@ fn run_tests(tools: &Tools) -> Result<()> {
     cargo.env(MCP_PYTHON, &tools.mcp_python);
     cargo.env(SKILL_CLIENTS, &tools.skill_clients);
     cargo.env(SCHEMATHESIS, &tools.schemathesis);
+    cargo.env(MOTO, &tools.moto);
     cargo.env(WORDLLAMA, &tools.wordllama);
     if let Some(pgvector) = &tools.pgvector {
         cargo.env(PGVECTOR, pgvector);

@@ -59,6 +59,10 @@ const SKILL_CLIENTS: [(&str, &str); 2] = [("clawhub", "0.23.3"), ("skills", "1.5
 /// The program that tests servers against their own descriptions.
 const SCHEMATHESIS: (&str, &str) = ("schemathesis", "4.32.5");
 
+/// A storage with the interface of S3, and what its server needs. Its own list of that would bring all of AWS.
+const MOTO: (&str, &str) = ("moto", "5.2.5");
+const MOTO_SERVER: [&str; 2] = ["flask==3.1.3", "flask-cors==6.0.5"];
+
 pub(super) fn tools(permission: Permission) -> Result<Tools> {
     toolchain_component("rustfmt", "fmt", permission)?;
     toolchain_component("clippy", "clippy", permission)?;
@@ -79,6 +83,7 @@ pub(super) fn tools(permission: Permission) -> Result<Tools> {
     let mcp_python = mcp_sdk(permission)?;
     let skill_clients = skill_clients(permission)?;
     let schemathesis = schemathesis(permission)?;
+    let moto = moto(permission)?;
     let wordllama = wordllama(&reference_python, permission)?;
     let pgvector = pgvector(&reference_python, permission)?;
     let node = web::node(permission)?;
@@ -95,6 +100,7 @@ pub(super) fn tools(permission: Permission) -> Result<Tools> {
         mcp_python,
         skill_clients,
         schemathesis,
+        moto,
         wordllama,
         node,
         permission,
@@ -230,6 +236,29 @@ fn jsonschema(permission: Permission) -> Result<PathBuf> {
         bail!("`{wanted}` was installed into `{}` but cannot be imported there", folder.display());
     }
     Ok(python)
+}
+
+/// The program that serves a storage, in an environment of its own.
+fn moto(permission: Permission) -> Result<PathBuf> {
+    let (name, version) = MOTO;
+    let folder = process::target_dir().join("tools/moto");
+    let (python, program) = (folder.join("bin/python"), folder.join("bin/moto_server"));
+    let wanted = format!("{name} {version}");
+    let script = format!(
+        "import importlib.metadata, flask, flask_cors; \
+         assert importlib.metadata.version('{name}') == '{version}'"
+    );
+    let is_there = || program.is_file() && succeeds(command(&python).args(["-c", &script]));
+    if is_there() {
+        found(&wanted);
+        return Ok(program);
+    }
+    let [flask, cors] = MOTO_SERVER;
+    environment(&folder, &[&format!("{name}[s3]=={version}"), flask, cors], &wanted, permission)?;
+    if !is_there() {
+        bail!("`{wanted}` was installed into `{}` but cannot be run there", folder.display());
+    }
+    Ok(program)
 }
 
 /// The SDK of MCP, in an environment of its own.
