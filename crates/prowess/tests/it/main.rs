@@ -54,6 +54,7 @@ mod quiz;
 mod real_model;
 mod reference;
 mod references;
+mod registry_nodes;
 mod removing;
 mod render;
 mod reviewing;
