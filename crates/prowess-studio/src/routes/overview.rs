@@ -47,7 +47,10 @@ struct AgentView {
 struct AgentSkill {
     name: String,
     description: String,
+    /// What its text costs an agent that uses it.
     tokens: usize,
+    /// What its entry in the list costs in every session.
+    listed_tokens: usize,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -151,17 +154,22 @@ async fn get_agent_view(
                 Err(_) => {}
             }
         }
+        let list = |skills| {
+            let options =
+                ManifestOptions { format: ManifestFormat::Xml, level: None, budget: None };
+            Catalogue::new(skills, Mode::Global, Vec::new()).manifest(options)
+        };
+        let frame = list(Vec::new()).tokens;
         let listed = skills
             .iter()
             .map(|skill| AgentSkill {
                 name: skill.name.clone(),
                 description: skill.skill.description_or(&skill.name).to_owned(),
                 tokens: estimated_tokens(&skill.skill.body),
+                listed_tokens: list(vec![skill.clone()]).tokens.saturating_sub(frame),
             })
             .collect();
-        let catalogue = Catalogue::new(skills, Mode::Global, Vec::new());
-        let options = ManifestOptions { format: ManifestFormat::Xml, level: None, budget: None };
-        let manifest = catalogue.manifest(options);
+        let manifest = list(skills);
         let text = match manifest.content {
             ManifestContent::Text(text) => text,
             ManifestContent::Json(value) => value.to_string(),
@@ -270,11 +278,15 @@ async fn list_audit(
     let next = next.map(|last| last.sequence);
     let is_intact =
         matches!(studio.server().audit().verify().await?, AuditVerification::Intact { .. });
-    let entries = records.iter().map(|record| {
-        serde_json::json!({
+    let mut entries = Vec::new();
+    for record in &records {
+        // The chain has ids, which stay; people look for names.
+        let user = studio.server().accounts().recent_user(&record.actor).await?;
+        entries.push(serde_json::json!({
             "id": record.sequence, "at": timestamp::of_millis(record.at.millis()), "user": record.actor,
+            "username": user.map(|user| user.username.to_string()),
             "action": record.action, "subject": record.subject, "address": record.address,
-        })
-    });
-    Ok(Json(AuditList { entries: entries.collect(), next, is_intact }))
+        }));
+    }
+    Ok(Json(AuditList { entries, next, is_intact }))
 }
