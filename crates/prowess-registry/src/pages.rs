@@ -21,6 +21,7 @@ mod moderation;
 mod permission_words;
 mod publish_guide;
 mod publisher;
+mod qr;
 mod report;
 mod response;
 #[cfg(test)]

@@ -13,6 +13,7 @@ use prowess_server::log_in::LogIn;
 use prowess_server::tokens::{ApiToken, NewApiToken};
 
 use super::layout::{Layout, Section};
+use super::qr::QrDrawing;
 use super::response::{PageError, PageResult, page, page_with_status, see_other, sentence};
 use super::visitor::{Fields, Posted, Visitor};
 use super::words::Moment;
@@ -118,6 +119,8 @@ pub(crate) enum TwoFactorState {
         secret: String,
         /// For an authenticator.
         uri: String,
+        /// The same as a picture.
+        picture: Option<QrDrawing>,
     },
     /// The code was wrong; the authenticator has the secret already.
     Retry,
@@ -401,8 +404,11 @@ pub(super) async fn post_two_factor(
         "begin" => {
             let enrolment = accounts.begin_totp(&user, ISSUER).await?;
             let (secret, uri) = (enrolment.secret.expose(), enrolment.address.expose());
-            let begun =
-                TwoFactorState::Confirming { secret: in_groups(secret), uri: uri.to_owned() };
+            let begun = TwoFactorState::Confirming {
+                secret: in_groups(secret),
+                uri: uri.to_owned(),
+                picture: QrDrawing::new(uri),
+            };
             page(&visitor, &TwoFactorPage::new(&visitor, begun))
         }
         "confirm" => match accounts.confirm_totp(&user.id, code).await {

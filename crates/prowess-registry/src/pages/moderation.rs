@@ -31,6 +31,10 @@ pub(crate) struct HeldView {
     pub(crate) reason: String,
     /// The reason as a code.
     pub(crate) code: String,
+    /// A moderator has hidden it before.
+    pub(crate) is_hidden: bool,
+    /// `Held` or `Hidden`.
+    pub(crate) state: &'static str,
 }
 
 /// A report.
@@ -64,10 +68,15 @@ pub(super) async fn get_moderation(State(state): State<AppState>, visitor: Visit
             .in_section(Section::Moderation),
         held: held
             .into_iter()
-            .map(|held| HeldView {
-                card: CardView::of(&held.card, now),
-                reason: reason_words(&held.reason),
-                code: held.reason,
+            .map(|held| {
+                let is_hidden = held.card.restricted == Some("hidden");
+                HeldView {
+                    card: CardView::of(&held.card, now),
+                    reason: reason_words(&held.reason),
+                    code: held.reason,
+                    is_hidden,
+                    state: if is_hidden { "Hidden" } else { "Held" },
+                }
             })
             .collect(),
         reports: reports

@@ -19,6 +19,7 @@ use super::moderation::{HeldView, ModerationPage, ReportRow, reason_words};
 use super::permission_words::{self, PermissionRow, RiskLevel};
 use super::publish_guide::PublishPage;
 use super::publisher::{MemberView, PublisherPage};
+use super::qr::QrDrawing;
 use super::report::{ReportPage, reasons};
 use super::search::{Choice, FacetView, SearchPage};
 use super::sign_in::{SetUpPage, SignInPage};
@@ -702,6 +703,8 @@ impl Samples {
                 card: self.card("pdf-form", "experimental", RiskLevel::High),
                 reason: reason_words("name.typosquat:acme/pdf-forms"),
                 code: "name.typosquat:acme/pdf-forms".to_owned(),
+                is_hidden: false,
+                state: "Held",
             }],
             reports: vec![ReportRow {
                 skill: "mallory/helper".to_owned(),
@@ -793,6 +796,7 @@ impl Samples {
                     state: TwoFactorState::Confirming {
                         secret: "JBSW Y3DP EHPK 3PXP".to_owned(),
                         uri: "otpauth://totp/Prowess:ada?secret=JBSWY3DPEHPK3PXP".to_owned(),
+                        picture: QrDrawing::new("ada"),
                     },
                     error: None,
                 }
