@@ -195,7 +195,7 @@ fn forms(version: &str, permissions: &str) -> Files {
 
 fn invoices() -> Files {
     let manifest = "---\nname: invoices\nversion: 1.0.0\ndescription: Write invoices as PDF forms\nauthor: acme\nlicense: MIT\n\
-                    permissions:\n  - filesystem:write\nrequirements:\n  skills:\n    - pdf-forms: \"^2.0.0\"\n---\n\n# Invoices\n\n\
+                    permissions:\n  - filesystem:write\nrequirements:\n  skills:\n    - name: pdf-forms\n      version: \"^2.0.0\"\n---\n\n# Invoices\n\n\
                     ### write_invoice\n\nWrite an invoice.\n\n#### Command\n\n```bash\nqpdf --empty out.pdf\n```\n";
     vec![text("SKILL.md", manifest)]
 }

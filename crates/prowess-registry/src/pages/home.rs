@@ -60,9 +60,6 @@ pub(crate) struct RevokedView {
 impl HomePage {
     fn new(visit: &Visit, home: &Home) -> Self {
         let now = visit.now;
-        let cards = |cards: &[SkillCard]| {
-            cards.iter().take(SHOWN).map(|card| CardView::of(card, now)).collect()
-        };
         let description = "Skills for agents: what they can do on your machine, who signed them, and how to install them.";
         HomePage {
             layout: Layout::new(visit, "Skills for agents", description)
@@ -78,26 +75,7 @@ impl HomePage {
                     count: rounded(category.skills),
                 })
                 .collect(),
-            lists: vec![
-                HomeList {
-                    title: "Most installed",
-                    address: "/search?sort=downloads",
-                    skills: cards(&home.most_installed),
-                    empty: "Nobody has published a skill yet.",
-                },
-                HomeList {
-                    title: "New and signed",
-                    address: "/search?sort=created&tier=community&tier=verified",
-                    skills: cards(&home.new_and_signed),
-                    empty: "No signed skill yet.",
-                },
-                HomeList {
-                    title: "Recently updated",
-                    address: "/search?sort=updated",
-                    skills: cards(&home.recently_updated),
-                    empty: "Nothing has changed yet.",
-                },
-            ],
+            lists: lists(home, now),
             revoked: home
                 .revoked_this_week
                 .iter()
@@ -112,6 +90,35 @@ impl HomePage {
             login: login_command(&visit.public_url),
         }
     }
+}
+
+/// The lists that have something to show. On a registry without installs and signatures these are the latest versions alone.
+fn lists(home: &Home, now: i64) -> Vec<HomeList> {
+    let cards = |cards: &[SkillCard], is_shown: fn(&SkillCard) -> bool| {
+        let cards = cards.iter().filter(|card| is_shown(card)).take(SHOWN);
+        cards.map(|card| CardView::of(card, now)).collect::<Vec<_>>()
+    };
+    let latest = HomeList {
+        title: "Recently updated",
+        address: "/search?sort=updated",
+        skills: cards(&home.recently_updated, |_| true),
+        empty: "Nobody has published a skill yet.",
+    };
+    let optional = [
+        HomeList {
+            title: "Most installed",
+            address: "/search?sort=downloads",
+            skills: cards(&home.most_installed, |card| card.downloads > 0),
+            empty: "",
+        },
+        HomeList {
+            title: "New and signed",
+            address: "/search?sort=created&tier=community&tier=verified",
+            skills: cards(&home.new_and_signed, |_| true),
+            empty: "",
+        },
+    ];
+    optional.into_iter().filter(|list| !list.skills.is_empty()).chain([latest]).collect()
 }
 
 /// The home page.

@@ -138,9 +138,10 @@ pub(crate) fn capitalised(word: &str) -> String {
     format!("{first}{}", characters.as_str())
 }
 
-/// A mean of ratings from its hundredths: `4.25` of 425.
+/// A mean of ratings from its hundredths: `4.25` of 425, `4.5` of 450.
 pub(crate) fn hundredths(value: u64) -> String {
-    format!("{}.{:02}", value / 100, value % 100)
+    let text = format!("{}.{:02}", value / 100, value % 100);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// A digest short enough to compare by eye; the whole one is beside it.

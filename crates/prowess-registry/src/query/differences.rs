@@ -237,6 +237,6 @@ fn lines(before: &str, after: &str) -> Vec<DiffLine> {
 }
 
 fn skipped(count: usize) -> DiffLine {
-    let text = format!("{count} unchanged lines");
+    let text = format!("{count} unchanged {}", if count == 1 { "line" } else { "lines" });
     DiffLine { kind: DiffLineKind::Skipped, before: None, after: None, text }
 }

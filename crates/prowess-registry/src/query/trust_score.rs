@@ -99,6 +99,10 @@ fn audit(subject: &TrustSubject<'_>) -> TrustLine {
     }
 }
 
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
 fn scan(subject: &TrustSubject<'_>) -> TrustLine {
     let Some(scan) = &subject.version.scan else {
         return TrustLine { checked: false, ..line("scan", 20, 0, "not scanned") };
@@ -109,9 +113,15 @@ fn scan(subject: &TrustSubject<'_>) -> TrustLine {
     let gaps = scan.not_analysed.len();
     match (serious, gaps, scan.findings.len()) {
         (0, 0, 0) => line("scan", 20, 20, "the scan found nothing"),
-        (0, 0, count) => line("scan", 20, 16, format!("the scan found {count} minor things")),
-        (0, gaps, _) => line("scan", 20, 8, format!("{gaps} parts were not analysed")),
-        (serious, _, _) => line("scan", 20, 0, format!("the scan found {serious} serious things")),
+        (0, 0, count) => {
+            line("scan", 20, 16, format!("the scan has {}", counted(count, "minor finding")))
+        }
+        (0, gaps, _) => {
+            line("scan", 20, 8, format!("the scan could not analyse {}", counted(gaps, "part")))
+        }
+        (serious, _, _) => {
+            line("scan", 20, 0, format!("the scan has {}", counted(serious, "serious finding")))
+        }
     }
 }
 
@@ -163,7 +173,7 @@ fn publisher(subject: &TrustSubject<'_>) -> TrustLine {
         "publisher",
         10,
         points,
-        format!("its publisher is here for {days} days and has {others} other skills"),
+        format!("its publisher joined {days} days ago and has {others} other skills"),
     )
 }
 
@@ -187,9 +197,6 @@ fn ratings(subject: &TrustSubject<'_>) -> TrustLine {
             );
             line("ratings", 5, points, text)
         }
-        _ => TrustLine {
-            checked: false,
-            ..line("ratings", 5, 0, "not rated enough to say something")
-        },
+        _ => TrustLine { checked: false, ..line("ratings", 5, 0, "too few ratings to count") },
     }
 }

@@ -12,7 +12,7 @@ use super::{Frame, Part};
 use crate::app::AppState;
 use crate::pages::layout::Layout;
 use crate::pages::links::SkillLinks;
-use crate::pages::permission_words::PermissionRow;
+use crate::pages::permission_words::{PermissionRow, RiskLevel};
 use crate::pages::response::{PageError, PageResult, page};
 use crate::pages::visitor::Visitor;
 use crate::pages::words::{capitalised, counted};
@@ -106,7 +106,10 @@ pub(crate) async fn get_compare(
         swapped: loaded.links.compare(&to.to_string(), &from.to_string()),
         summary: summary(&difference),
         new_permissions: only(&after, &before),
-        gone_permissions: only(&before, &after),
+        gone_permissions: only(&before, &after)
+            .into_iter()
+            .filter(|row| row.level != RiskLevel::None)
+            .collect(),
         lists: lists(&difference),
         proof: proof(&difference),
         files: difference

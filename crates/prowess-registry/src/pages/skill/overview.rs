@@ -315,7 +315,7 @@ fn details(loaded: &Loaded) -> Vec<Detail> {
     let text = |label, value: String| Detail { label, value, address: None, is_code: false };
     let mut details = vec![
         text("Licence", facts.license.clone().unwrap_or_else(|| "none stated".to_owned())),
-        text("Kind", format!("{}, written as {}", facts.kind, facts.dialect)),
+        text("Kind", format!("{}, dialect {}", facts.kind, facts.dialect)),
         text("Size", format!("{}, {}", size(chosen.size), counted(chosen.files.len(), "file"))),
         text("Published by", chosen.publisher.clone()),
     ];
