@@ -83,6 +83,19 @@ test("a visitor finds a skill while typing and reads what it can do", async () =
   await context.close();
 });
 
+test("dependencies are drawn, and lead to the skills", async () => {
+  const { page, context, problems } = await openPage(browser, registry.origin);
+  await page.goto(`${SKILL}/-/dependencies`);
+  const drawing = page.getByRole("region", { name: "Graph of dependencies" });
+  await drawing.getByRole("link", { name: /acme\/invoices/ }).click();
+  await page.waitForURL("**/acme/invoices");
+  await page.getByRole("link", { name: /^Dependencies/ }).click();
+  const row = page.getByRole("row", { name: /acme\/pdf-forms/ });
+  assert.match(await row.innerText(), /\^2\.0\.0/);
+  await inspect(page, problems, "registry-dependencies");
+  await context.close();
+});
+
 test("the search keeps its state in the address", async () => {
   const { page, context, problems } = await openPage(browser, registry.origin);
   await page.goto("/search?q=forms");
