@@ -138,7 +138,8 @@ fn examples(folder: &Path) -> Result<Vec<PathBuf>> {
     for entry in entries {
         let path = entry.with_context(|| format!("could not list `{}`", folder.display()))?.path();
         let is_tool_pack = path.to_string_lossy().ends_with(".tool.json");
-        if path.is_dir() || is_tool_pack {
+        // Other folders are examples of other things, such as an agent's manifest.
+        if path.join("SKILL.md").is_file() || is_tool_pack {
             examples.push(path);
         }
     }
