@@ -224,7 +224,10 @@ fn entry(skill: &PublishedSkill) -> Value {
 
 /// The entries of a folder of a skill, folders first; `None` if there is no such folder.
 fn entries(skill: &PublishedSkill, folder: &[String]) -> Option<Vec<Value>> {
-    let below = folder.iter().map(|part| format!("{part}/")).collect::<String>();
+    let mut below = folder.join("/");
+    if !below.is_empty() {
+        below.push('/');
+    }
     let mut folders = BTreeSet::new();
     let mut files = Vec::new();
     for file in &skill.files {

@@ -1,4 +1,4 @@
-//! Runs schemathesis, which tests a server against its own description, from PyPI. `cargo xtask test` installs it.
+//! Runs schemathesis, which tests a server against its own description, from `PyPI`. `cargo xtask test` installs it.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -41,7 +41,8 @@ async fn a_published_skill_can_be_read_on_every_route() {
             (&json!("acme"), &json!("1.0.0")),
             "{path}"
         );
-        assert_eq!(info["downloads"], 0, "{path}");
+        // Those above are one identity; they are counted soon.
+        assert!(info["downloads"].as_u64().is_some_and(|count| count <= 1), "{path}: {info}");
     }
     for path in ["/api/v1/skills/weather/1.0.0", "/api/v1/skills/acme/weather/1.0.0"] {
         let version = scene.get(path).await.json();
