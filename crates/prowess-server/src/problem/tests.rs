@@ -60,3 +60,32 @@ fn a_missing_credential_names_the_scheme() {
     let response = super::unauthorized("a token is needed").into_response();
     assert_eq!(response.headers()["www-authenticate"], "Bearer");
 }
+
+#[test]
+fn every_problem_names_a_next_step() {
+    let kinds = [
+        ProblemKind::InvalidInput,
+        ProblemKind::NotFound,
+        ProblemKind::Refused,
+        ProblemKind::Unauthorized,
+        ProblemKind::Conflict,
+        ProblemKind::RateLimited { retry_after: None },
+        ProblemKind::Unavailable,
+        ProblemKind::TimedOut,
+        ProblemKind::Cancelled,
+        ProblemKind::Corrupt,
+        ProblemKind::Failed,
+        ProblemKind::Internal,
+    ];
+    for kind in kinds {
+        let document = ProblemDocument::new(Problem::new("code", kind, "it failed")).to_json();
+        let remedies = document["remedies"].as_array().expect("remedies");
+        assert_eq!(remedies.len(), 1, "{kind:?}");
+        assert!(!remedies[0]["text"].as_str().expect("a text").is_empty(), "{kind:?}");
+    }
+    // What the problem itself names comes alone.
+    let named = Problem::new("code", ProblemKind::NotFound, "it failed").advice("look elsewhere");
+    let document = ProblemDocument::new(named).to_json();
+    assert_eq!(document["remedies"][0]["text"], "look elsewhere");
+    assert_eq!(document["remedies"].as_array().map(Vec::len), Some(1));
+}
