@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use prowess_blobs::{Bucket, BucketSettings};
 use prowess_http::{AddressFilter, Authorities, ClientOptions, ProxySetting};
 use prowess_package::digest::Sha256Digest;
 use prowess_package::limits::PackageLimits;
@@ -151,12 +152,17 @@ impl Scene {
     /// Cuts off the object of a package in the bucket.
     pub(crate) async fn damage(&self, storage: &PrivateS3, sha256: Sha256Digest) {
         let url = self.registry.settings().storage.clone().expect("a bucket");
-        let path = url.strip_prefix("s3://").expect("a bucket");
-        let key = prowess_registry::blobs::key(BlobKind::Package, sha256);
-        let url = format!("{}/{path}/{key}", storage.endpoint());
+        let settings = BucketSettings {
+            endpoint: Some(storage.endpoint()),
+            access_key_id: Some("test".to_owned()),
+            secret_access_key: Some("test".to_owned()),
+            ..BucketSettings::default()
+        };
+        let bucket = Bucket::open(url.parse().expect("an address"), &settings);
         let known = self.registry.blobs().get(BlobKind::Package, sha256).await.expect("an object");
-        let response = self.client.put(url).body(known.slice(..known.len() / 2)).send().await;
-        assert_eq!(response.expect("an answer").status().as_u16(), 200);
+        let key = prowess_registry::blobs::key(BlobKind::Package, sha256);
+        let half = known.slice(..known.len() / 2);
+        bucket.expect("a bucket").write(&key, half).await.expect("it is written");
     }
 
     /// Starts another node on the database and the storage of this one, with a search index of its own.

@@ -301,12 +301,14 @@ fn three_nodes_are_one_registry_also_when_one_is_killed() {
     let whoami =
         |node: &Node, token: &str| node.call("GET", "/api/v1/whoami", token, &json!({})).status;
     assert_eq!(whoami(&second, &made), 200);
-    let listed = first.call("GET", "/api/v1/tokens", &made, &json!({})).json();
-    let ids = listed["tokens"].as_array().expect("tokens").iter();
-    let newest = ids.filter(|it| it["name"] == "prowess login").filter_map(|it| it["id"].as_str());
-    for id in newest {
-        let path = format!("/api/v1/tokens/{id}");
-        assert_eq!(first.call("DELETE", &path, &made, &json!({})).status, 204);
+    let listed = first.send("GET", "/api/v1/tokens", &session, "").json();
+    let listed = listed["tokens"].as_array().expect("tokens");
+    let csrf = csrf(&first.send("GET", "/account", &session, "").body);
+    let headers = format!("{session}x-csrf-token: {csrf}\r\norigin: http://{}\r\n", first.address);
+    for token in listed.iter().filter(|token| token["name"] == "prowess login") {
+        let path = format!("/api/v1/tokens/{}", token["id"].as_str().expect("an id"));
+        let revoked = first.send("DELETE", &path, &headers, "");
+        assert_eq!(revoked.status, 204, "{}", revoked.body);
     }
     within("the token is refused", SOON, || whoami(&second, &made) == 401);
 
@@ -318,11 +320,16 @@ fn three_nodes_are_one_registry_also_when_one_is_killed() {
     assert_eq!(third.send("GET", "/account", &session, "").status, 200);
 }
 
+/// The token of the first form of a page.
+fn csrf(page: &str) -> String {
+    let (_, rest) = page.split_once("name=\"csrf\" value=\"").expect("a form");
+    rest.split('"').next().unwrap_or_default().to_owned()
+}
+
 /// Signs in on the page of a node, and returns the header with the cookie of the session.
 fn sign_in(node: &Node) -> String {
     let form = node.send("GET", "/sign-in", "", "");
-    let csrf = form.body.split_once("name=\"csrf\" value=\"").expect("a form").1;
-    let csrf = csrf.split('"').next().unwrap_or_default();
+    let csrf = csrf(&form.body);
     let body = format!(
         "csrf={csrf}&username=acme&password={}&next=%2Faccount",
         PASSWORD.replace(' ', "+")
