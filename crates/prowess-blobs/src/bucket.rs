@@ -20,9 +20,9 @@ use crate::error::BucketError;
 use crate::url::BucketUrl;
 
 /// How long an operation on one object may take, with everything that is repeated.
-const OPERATION_TIMEOUT: Duration = Duration::from_secs(120);
+const OPERATION_TIMEOUT: Duration = Duration::from_mins(2);
 /// How long a list may take.
-const LIST_TIMEOUT: Duration = Duration::from_secs(1800);
+const LIST_TIMEOUT: Duration = Duration::from_mins(30);
 /// How long a check whether the bucket answers may take.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often and for how long a failed request is repeated.

@@ -14,7 +14,7 @@ use prowess_http::{AddressFilter, Authorities, ProxySetting};
 /// How long it may take to connect.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a single request may take, with its body. A failed one is repeated.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
 /// The largest response, an object or a page of a list.
 const MAX_RESPONSE: usize = 256 << 20;
 

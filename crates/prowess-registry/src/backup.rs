@@ -86,11 +86,11 @@ async fn copy(from: &Blobs, to: &Blobs) -> Result<usize, Problem> {
         Ok(1)
     });
     let mut copies = futures_util::stream::iter(copies).buffer_unordered(COPIES_AT_ONCE);
-    let mut copied = 0;
+    let mut count = 0;
     while let Some(result) = copies.next().await {
-        copied += result.map_err(|error: BlobError| storage(&error))?;
+        count += result.map_err(|error: BlobError| storage(&error))?;
     }
-    Ok(copied)
+    Ok(count)
 }
 
 /// Copies the file of settings from one folder to another, if there is one. One that is there already stays: it may say how

@@ -19,7 +19,7 @@ pub(crate) const VIA: &str = "prowess-mirrors";
 /// How long it may take to connect, and how long a whole exchange may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const TIMEOUT: Duration = Duration::from_secs(15);
-const PACKAGE_TIMEOUT: Duration = Duration::from_secs(120);
+const PACKAGE_TIMEOUT: Duration = Duration::from_mins(2);
 /// The largest index (`docs/design/registry-protocol.md`).
 const MAX_INDEX: u64 = 16 << 20;
 /// The largest description of a skill.

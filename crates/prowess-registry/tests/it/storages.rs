@@ -12,7 +12,7 @@ use reqwest::Method;
 use crate::scene::{CLUSTER, STORAGE, Scene, sha256, skill};
 
 /// What stores, reads or serves packages.
-const MODULES: [&str; 4] = ["publishing::", "revocation::", "visibility::", "load::"];
+const MODULES: [&str; 4] = ["publishing::", "revocation::", "visibility::", "migrations::"];
 /// Fewer passed tests would mean that the filter has hidden them.
 const LEAST_TESTS: usize = 15;
 

@@ -65,7 +65,7 @@ fn publish() {
 
 #[test]
 fn run_a_registry() {
-    guide("run-a-registry", &page_scene(&[]), 6);
+    guide("run-a-registry", &page_scene(&[]), 10);
 }
 
 #[test]
