@@ -99,7 +99,8 @@ fn shallow(line: &[u8]) -> Option<Value> {
     }
     #[derive(Deserialize)]
     struct Parameters {
-        _meta: Value,
+        #[serde(rename = "_meta")]
+        meta: Value,
     }
     #[derive(Deserialize)]
     struct WithMeta {
@@ -109,7 +110,7 @@ fn shallow(line: &[u8]) -> Option<Value> {
     let mut message = json!({ "jsonrpc": jsonrpc, "id": id, "method": method });
     // A request without a session says in its `_meta` which version of the protocol it speaks.
     if let Ok(WithMeta { params }) = serde_json::from_slice(line) {
-        message["params"] = json!({ "_meta": params._meta });
+        message["params"] = json!({ "_meta": params.meta });
     }
     Some(message)
 }

@@ -19,7 +19,7 @@ use super::Outcome;
 use crate::error::Error;
 use crate::packages::manager;
 use crate::render::{full, json};
-use crate::skill::check_report::{self, CheckOptions, Examined};
+use crate::skill::check_report::{self, CheckOptions, Examined, FindingsReader};
 use crate::skill::skill_ref;
 use crate::terminal::printer::Printer;
 use prowess_library::packages::PackageManager;
@@ -164,7 +164,7 @@ const FINDINGS: CheckOptions<'static> = CheckOptions {
     least: Severity::Warning,
     clean_files: true,
     excerpts: true,
-    is_for_author: true,
+    reader: FindingsReader::Author,
     clients: &[],
 };
 

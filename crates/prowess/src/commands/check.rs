@@ -15,7 +15,7 @@ use crate::cli::DialectOption;
 use crate::error::Error;
 use crate::render::{concise, full, github, json, sarif, verdicts};
 use crate::session;
-use crate::skill::check_report::{self, CheckOptions, FileReport, Source};
+use crate::skill::check_report::{self, CheckOptions, FileReport, FindingsReader, Source};
 use crate::skill::skill_ref::{self, ReferenceOptions};
 use crate::terminal::printer::{Channel, Printer, inline};
 use crate::terminal::progress::ProgressCounter;
@@ -133,7 +133,11 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         least: if quiet_notes { Severity::Warning } else { Severity::Info },
         clean_files: from_stdin || arguments.format == Format::Json,
         excerpts: arguments.format == Format::Full,
-        is_for_author: printer.is_terminal(Channel::Out) && io::stdin().is_terminal(),
+        reader: if printer.is_terminal(Channel::Out) && io::stdin().is_terminal() {
+            FindingsReader::Author
+        } else {
+            FindingsReader::Anyone
+        },
         clients: &arguments.clients,
     };
     let checked = if from_stdin {

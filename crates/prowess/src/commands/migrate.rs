@@ -18,7 +18,7 @@ use crate::cli::DialectOption;
 use crate::error::Error;
 use crate::packages::options::Format;
 use crate::render::full;
-use crate::skill::check_report::{self, CheckOptions, Source};
+use crate::skill::check_report::{self, CheckOptions, FindingsReader, Source};
 use crate::skill::skill_ref::{self, Loaded};
 use crate::skill::skill_writer::{self, Content, NewFile, Overwrite, Staged};
 use crate::terminal::printer::{Printer, inline};
@@ -392,7 +392,7 @@ impl Migrated {
             least: Severity::Warning,
             clean_files: false,
             excerpts: true,
-            is_for_author: false,
+            reader: FindingsReader::Anyone,
             clients: &[],
         };
         let source = Source {

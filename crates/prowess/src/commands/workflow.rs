@@ -33,7 +33,7 @@ use crate::run::inputs::{self, InputOptions};
 use crate::run::prompt_run;
 use crate::run::tool_run;
 use crate::session;
-use crate::skill::check_report::{self, CheckOptions};
+use crate::skill::check_report::{self, CheckOptions, FindingsReader};
 use crate::skill::skill_ref;
 use crate::terminal::approval_prompt::TerminalApprover;
 use crate::terminal::printer::Printer;
@@ -280,7 +280,7 @@ fn examine(
         least: Severity::Warning,
         clean_files: true,
         excerpts: matches!(format, CheckFormat::Full | CheckFormat::Mermaid),
-        is_for_author: true,
+        reader: FindingsReader::Author,
         clients: &[],
     };
     let name = workflow.and_then(|workflow| workflow.name.clone());

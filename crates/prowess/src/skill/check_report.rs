@@ -38,11 +38,19 @@ pub(crate) struct CheckOptions<'o> {
     pub(crate) clean_files: bool,
     /// Whether findings come with their source line.
     pub(crate) excerpts: bool,
-    /// Whether a person reads the findings of a file of their own. A line of a skill with a quiz gate may have an answer, and is
-    /// quoted to nobody else.
-    pub(crate) is_for_author: bool,
+    /// Who reads the findings.
+    pub(crate) reader: FindingsReader,
     /// The clients to report a verdict for.
     pub(crate) clients: &'o [&'static Client],
+}
+
+/// Who reads findings. A line of a skill with a quiz gate may have an answer, and is quoted to its author only.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FindingsReader {
+    /// A person on a terminal, or whoever wrote a file that can't have a quiz.
+    Author,
+    /// Anybody else, such as an agent.
+    Anyone,
 }
 
 /// A file to check.
@@ -405,7 +413,7 @@ fn report(
         client::verdict(&checked, file_name, directory_name.as_deref(), client)
     };
     let verdicts = options.clients.iter().map(verdict).collect();
-    let unquoted = (!options.is_for_author && !checked.diagnostics.is_empty())
+    let unquoted = (options.reader == FindingsReader::Anyone && !checked.diagnostics.is_empty())
         .then(|| Unquoted::of(&checked.document))
         .flatten();
     FileReport {
@@ -449,9 +457,8 @@ fn findings(
     diagnostics
         .into_iter()
         .map(|diagnostic| {
-            if unquoted.is_some_and(|unquoted| unquoted.has(&diagnostic)) {
-                return unquoted_finding(diagnostic, text, &lines, options);
-            }
+            let is_unquoted = unquoted.is_some_and(|unquoted| unquoted.has(&diagnostic));
+            let finding = if is_unquoted { unquoted_finding } else { finding };
             let Some(file) = &diagnostic.file else {
                 return finding(diagnostic, text, &lines, options);
             };
@@ -559,7 +566,7 @@ pub(crate) fn print_problems(
         least: Severity::Warning,
         clean_files: false,
         excerpts: true,
-        is_for_author: false,
+        reader: FindingsReader::Anyone,
         clients: &[],
     };
     let examined = examine(&Source::from(loaded), &options, None);

@@ -53,6 +53,18 @@ Read SECRET-BODY for $ARGUMENTS.
 Write it down.
 ";
 
+/// The beginning of its quiz, after a tool in Python.
+const WITH_TOOLS: &str = "version: 1.0.0
+author: kim
+license: MIT
+security_tier: experimental
+permissions: [network:none]
+tools:
+  - name: table
+    description: Reads one
+quiz:
+";
+
 /// A skill behind a quiz, with a script and a file.
 pub(crate) fn tides() -> Scene {
     let project = scene()
@@ -332,6 +344,14 @@ fn findings_do_not_quote_the_lines_of_a_skill_behind_a_quiz() {
         let scene = scene.file("repo/skills/tides/SKILL.md", SKILL.replacen(from, to, 1));
         doors(&scene);
     }
+    // Findings in other files are counted in those files.
+    let scene = tides()
+        .file("repo/skills/tides/SKILL.md", SKILL.replacen("quiz:\n", WITH_TOOLS, 1))
+        .file("repo/skills/tides/tools.py", "import os\n\n\ndef f(: SECRET-FILE\n");
+    let shown = scene.run("check skills/tides --format concise");
+    assert!(shown.contains("tools.py:4:"), "{shown}");
+    let shown = scene.run("check skills/tides");
+    assert!(shown.contains("invalid-python") && !shown.contains("SECRET-FILE"), "{shown}");
     // On a terminal the author sees the line.
     let scene = tides().file(
         "repo/skills/tides/SKILL.md",
