@@ -83,7 +83,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     if scratch.exists() {
         fs::remove_dir_all(&scratch)?;
     }
-    for name in ["code-level", "code-level-validation"] {
+    for name in
+        ["code-level", "code-level-validation", "wordings", "wordings-validation", "wordings-third"]
+    {
         print_code_level(&program, name, &scratch)?;
     }
     let mut times: Vec<f64> = measured.values().map(|(_, time)| *time).collect();
@@ -115,7 +117,7 @@ fn groups(set: &Path, rows: &[Row]) -> Vec<beside::SkillGroup> {
     ]
 }
 
-/// What is found in the samples of code.
+/// What is found in the samples that were written for the benchmark.
 fn print_code_level(program: &Path, name: &str, scratch: &Path) -> Result<()> {
     let folder = scratch.join(name);
     let file = workspace_root().join("fixtures/scan").join(format!("{name}.txt"));
@@ -136,7 +138,7 @@ fn print_code_level(program: &Path, name: &str, scratch: &Path) -> Result<()> {
             }
         }
     }
-    say(&format!("\n{name} (goal for attacks {CODE_GOAL} %)"));
+    say(&format!("\n{name} (goal for attacks on the level of code {CODE_GOAL} %)"));
     for (category, (whole, blocked, reviewed)) in counts {
         let (low, high) = interval(blocked + reviewed, whole);
         say(&format!(

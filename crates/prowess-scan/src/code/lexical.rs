@@ -33,7 +33,7 @@ static VARIABLE: LazyLock<Regex> = LazyLock::new(|| {
 /// What comes over the network.
 static FETCH: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r#"(?i)\bNet::HTTP\.(get|start|get_response)|\bURI(\.parse\([^)]*\))?\.open|\bURI\.open|\bOpenURI|\bHTTParty\.get|\bFaraday\.get|\bRestClient\.get|\bhttp\.Get\(|\bhttp\.NewRequest\(\s*["']GET|\bclient\.Get\(|file_get_contents\(\s*["']?https?:|\bcurl_exec\(|\bLWP::|\bget\(\s*["']https?:|HTTP::Tiny|\b(iwr|irm|Invoke-WebRequest|Invoke-RestMethod)\b|DownloadString\(|DownloadData\(|\breqwest::(blocking::)?get|\bureq::get|HttpClient|openStream\(\)|URLConnection|\bhttp\.request\(|socket\.http|\bhttp_get\b|\bfsockopen\(|\bTCPSocket\.|\bnet\.Dial\("#,
+        r#"(?i)\bNet::HTTP\.(get|start|get_response)|\bURI(\.parse\([^)]*\))?\.open|\bURI\.open|\bOpenURI|\bHTTParty\.get|\bFaraday\.get|\bRestClient\.get|\bhttp\.Get\(|\bhttp\.NewRequest\(\s*["']GET|\bclient\.Get\(|file_get_contents\(\s*["']?https?:|\bcurl_exec\(|\bLWP::|\bget\(\s*["']https?:|HTTP::Tiny|\b(iwr|irm|Invoke-WebRequest|Invoke-RestMethod)\b|DownloadString\(|DownloadData\(|\breqwest::(blocking::)?get|\bureq::get|HttpClient|openStream\(\)|\bnew URL\([^)]*\)\.(text|bytes|getText)\b|URLConnection|\bhttp\.request\(|socket\.http|\bhttp_get\b|\bfsockopen\(|\bTCPSocket\.|\bnet\.Dial\("#,
     )
 });
 /// What is decoded.
@@ -51,7 +51,7 @@ static REQUEST: LazyLock<Regex> = LazyLock::new(|| {
 /// What runs a text or starts a program.
 static RUN: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?i)\b(eval|instance_eval|class_eval|system|exec|shell_exec|passthru|proc_open|popen|assert|create_function|loadstring|load|do_string|spawn)\s*[\s(]|`[^`]*(#\{|\$)|%x[\[({]|\bexec\.Command(Context)?\(|\b(Invoke-Expression|iex|Start-Process|Invoke-Command)\b|\.getRuntime\(\)\.exec\(|\bProcessBuilder\(|\bCommand::new\(|\bProcess\.Start\(|\bos\.execute\(|\bio\.popen\(|Assembly(\])?::?\.?Load\(|\bOpen3\.|\bKernel\.(system|exec|eval)",
+        r"(?i)\b(eval|instance_eval|class_eval|system|exec|shell_exec|passthru|proc_open|popen|assert|create_function|loadstring|load|do_string|spawn)\s*[\s(]|`[^`]*(#\{|\$)|%x[\[({]|\bexec\.Command(Context)?\(|\b(Invoke-Expression|iex|Start-Process|Invoke-Command)\b|\.getRuntime\(\)\.exec\(|\bProcessBuilder\(|\bCommand::new\(|\bProcess\.Start\(|\bos\.execute\(|\bio\.popen\(|Assembly(\])?::?\.?Load\(|\bOpen3\.|\bKernel\.(system|exec|eval)|\bEval\.me\(|\bGroovyShell\(",
     )
 });
 /// What sends something.

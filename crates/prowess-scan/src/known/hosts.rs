@@ -351,7 +351,9 @@ pub(crate) fn is_of(url: &str, known: &[&str]) -> bool {
         // An owner on a forge is a whole name, not the beginning of one.
         let is_owner = wanted == "raw.githubusercontent.com";
         is_host
-            && after.is_some_and(|after| !is_owner || after.is_empty() || after.starts_with('/'))
+            && after.is_some_and(|after| {
+                !is_owner || rest.is_empty() || after.is_empty() || after.starts_with('/')
+            })
     })
 }
 

@@ -1,7 +1,9 @@
 //! `download-exec`.
 
-use super::code_phrases::{OTHER_REGISTRY, PIPE_SHELL, POWERSHELL_CRADLE, RUN_ADDRESS};
-use super::simple::code_context;
+use super::code_phrases::{
+    OTHER_REGISTRY, PIPE_SHELL, POWERSHELL_CRADLE, RUN_ADDRESS, SAVED_MODULE,
+};
+use super::simple::{code, code_context};
 use crate::fact::FactKind;
 use crate::findings::Findings;
 use crate::known::hosts::{self, FORGES, Standing};
@@ -59,6 +61,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             MESSAGE,
         );
     }
+    code(subject, findings, &DOWNLOAD_EXEC, &SAVED_MODULE, Severity::High, MESSAGE);
     for phrase in [&RUN_ADDRESS, &OTHER_REGISTRY] {
         for hit in subject.hits(phrase) {
             let text = &subject.document(hit).view.text[hit.view.clone()];

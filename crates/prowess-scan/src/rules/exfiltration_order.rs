@@ -64,8 +64,10 @@ phrases! {
         => "(?:^|[^a-z0-9])\\.env(?:[^a-z.]|$|\\.local|\\.prod)|\\.ssh/|\\bid_(?:rsa|ed25519)|\\.aws/|\\.(?:netrc|npmrc|git-credentials)\\b|\\.kube/config|\\bkeychain\\b|wallet\\.dat|process\\.env|os\\.environ|\\bshell history\\b|\\.config/gh\\b|(?:bash|zsh)_history\\b";
     IN_REQUEST: ["append", "put", "place", "add ", "attach", "embed", "insert", "encode", "include", "pass ", "paste", "supply", "carry", "smuggle"]
         => "\\b(?:append|put|place|add|attach|embed|insert|encode|include|pass|paste|supply|carry|smuggle)(?:s|ing)?\\b[^\n.]{0,20}\\b(?:its|their|the|that|those|them|it|this|these|whose|each|every|all)\\b[^\n]{0,50}\\b(?:in|into|to|as|inside|within)\\b[^\n.]{0,30}\\b(?:parameters?|query|fields?|headers?|body|sub-?domain|host ?name|path|url|fragment|user[- ]agent|referr?er)\\b[^\n]{0,50}\\b(?:requests?|calls?|https?://|urls?|look-?ups?|quer(?:y|ies))";
-    IN_TEXT: ["commit message", "pull request", "issue", "branch name", "file name", "release note", "comment", "gist", "changelog"]
-        => "\\b(?:append|put|place|add|attach|embed|insert|include|paste|write|copy)(?:s|ing)?\\b[^\n.]{0,20}\\b(?:values?|contents?|keys?|secrets?|tokens?|variables?)\\b[^\n]{0,60}\\b(?:in|into|to)\\b[^\n.]{0,30}\\b(?:commit messages?|pull requests?|issues?|branch names?|file names?|release notes?|comments?|gists?|changelog)\\b";
+    IN_TEXT: ["quote it", "post it", "paste it", "publish it", "share it", "quote them", "commit message", "pull request", "issue", "branch name", "file name", "release note", "comment", "gist", "changelog"]
+        => "\\b(?:quote|post|paste|publish|share|include)\\b[^\n.]{0,10}\\b(?:it|them|its contents?|the contents?)\\b[^\n.]{0,30}\\b(?:in|into|as|on|to)\\b[^\n.]{0,20}\\b(?:comments?|issues?|gists?|pull requests?|discussions?)\\b|\\b(?:append|put|place|add|attach|embed|insert|include|paste|write|copy)(?:s|ing)?\\b[^\n.]{0,20}\\b(?:values?|contents?|keys?|secrets?|tokens?|variables?)\\b[^\n]{0,60}\\b(?:in|into|to)\\b[^\n.]{0,30}\\b(?:commit messages?|pull requests?|issues?|branch names?|file names?|release notes?|comments?|gists?|changelog)\\b";
+    PRIVATE: ["prompts of the user", "user's prompts", "conversation history", "what the user", "connection string", "files you opened", "files that you", "messages of the user", "user's messages"]
+        => "\\b(?:prompts|messages|questions) of the users?\\b|\\busers?'s? (?:prompts|messages)\\b|\\bconversation history\\b|\\bwhat the user (?:typed|types|wrote|writes|said|says)\\b|\\bconnection strings?\\b|\\bfiles (?:that )?you (?:have )?(?:opened|read)\\b";
     FOLLOWED_BY: ["followed by", "ending in", "ends in", "concatenated", "plus"]
         => "https?://[^ \n\"'<>)]{3,160}[^\n]{0,40}\\b(?:followed by|ending in|ends in|concatenated with|plus)\\b[^\n]{0,40}\\b(?:base64|encoded|encoding|hex)\\b[^\n]{0,80}\\b(?:user|tokens?|keys?|conversation|messages?|secrets?|typed|answers?|files?)\\b";
     SEED_WORDS: ["twelve words", "12 words", "twenty-four words", "24 words", "12-word", "24-word", "secret words", "backup words"]
@@ -156,6 +158,22 @@ fn in_requests(subject: &Subject<'_>, findings: &mut Findings) {
         let secrets: &[&'static Phrase] = &[&SECRET_NAME, &SEED_WORDS, &TAKE_WALLET];
         if subject.near(hit, 1, 0, secrets).is_some() && !is_header_of_service(subject, hit) {
             let message = "tells the agent to put secrets into a request";
+            subject.report(findings, &EXFILTRATION_ORDER, Severity::High, hit, message);
+        }
+    }
+    for hit in subject.hits(&PRIVATE) {
+        let is_sent = subject.near(hit, 0, 1, &[&SEND_TO]).is_some_and(|sent| {
+            let text = &subject.document(sent).view.text[hit.view.start.min(sent.view.start)..];
+            let text = text.split('\n').next().unwrap_or_default();
+            let url = text.find("://").map(|at| &text[at.saturating_sub(5)..]);
+            sent.view.end > hit.view.end
+                && url.is_some_and(|url| {
+                    let url = url.split(' ').next().unwrap_or_default();
+                    hosts::standing(url) != hosts::Standing::Known
+                })
+        });
+        if is_sent {
+            let message = "tells the agent to send private data somewhere";
             subject.report(findings, &EXFILTRATION_ORDER, Severity::High, hit, message);
         }
     }

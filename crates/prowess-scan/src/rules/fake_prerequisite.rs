@@ -35,8 +35,8 @@ scan_rule! {
 }
 
 phrases! {
-    ARCHIVE_PASSWORD: ["pass", "extract using", "extract with", "unzip -p", "unlock code", "archive key", "7z x -p", "code:", "unpack with"]
-        => "\\b(?:(?:archive |zip |extraction |unzip |file )?(?:pass(?:word|phrase|code|wd)?|pwd)(?: is| for (?:the )?(?:archive|zip|file|extraction)(?: is)?)?(?: ?[:=] ?[\"'(]?| [\"'(]| is )[a-z0-9!@#$_.-]{2,24}|extract (?:it |the archive |the file |archive )?(?:using|with)(?: the)?(?: pass(?:word|phrase|code)?)?:? ?[\"'(]?[a-z0-9!@#$_.-]{2,24}|unzip -p ?[^ \n]{2,24} |7z x [^\n]{0,40}-p[^ \n]{2,24})";
+    ARCHIVE_PASSWORD: ["encrypted", "locked", "protected", "pass", "extract using", "extract with", "unzip -p", "unlock code", "archive key", "7z x -p", "code:", "unpack with"]
+        => "\\b(?:encrypted|locked|protected)\\b[^\n.]{0,30}\\b(?:key|code|password|use)\\b(?: is|:)? [\"'(]?[a-z0-9!@#$_-]{2,24}|\\b(?:(?:archive |zip |extraction |unzip |file )?(?:pass(?:word|phrase|code|wd)?|pwd)(?: is| for (?:the )?(?:archive|zip|file|extraction)(?: is)?)?(?: ?[:=] ?[\"'(]?| [\"'(]| is )[a-z0-9!@#$_.-]{2,24}|extract (?:it |the archive |the file |archive )?(?:using|with)(?: the)?(?: pass(?:word|phrase|code)?)?:? ?[\"'(]?[a-z0-9!@#$_.-]{2,24}|unzip -p ?[^ \n]{2,24} |7z x [^\n]{0,40}-p[^ \n]{2,24})";
     ARCHIVE: [".zip", ".rar", ".7z", ".exe", ".msi", ".dmg", ".pkg", ".scr", ".iso", "releases/download", ".tar.gz", ".appimage", ".deb", ".jar", "archive", "installer", "package", ".bat", "setup.sh"]
         => "(?:https?://[^ \n\"'<>]{3,200}(?:\\.(?:zip|rar|7z|exe|msi|dmg|pkg|scr|iso|appimage|deb|rpm|tar\\.gz|jar|bat|ps1|cmd|vbs|apk)\\b|/releases/(?:download|latest)[^ \n\"')]*))|\\b[a-z0-9_.-]{2,40}\\.(?:exe|msi|dmg|pkg|scr|iso|rar|7z)\\b";
     LINK_TO_DOWNLOAD: ["download", "get it here", "grab", "obtain", "fetch", "visit", "install", "here]("]
@@ -85,9 +85,20 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         let is_download = subject.any_in(hit.document, &range, &[&ARCHIVE]).is_some()
             || links_to_file(subject, hit, &range);
         let text = &subject.document(hit).view.text[hit.view.clone()];
-        let is_word = ["password", "pass", "pwd", "extract", "unzip", "7z", "archive"]
-            .iter()
-            .any(|word| text.contains(word));
+        let is_word = [
+            "password",
+            "pass",
+            "pwd",
+            "extract",
+            "unzip",
+            "7z",
+            "archive",
+            "encrypted",
+            "locked",
+            "protected",
+        ]
+        .iter()
+        .any(|word| text.contains(word));
         let is_run = subject.any_in(hit.document, &range, &[&RUN_IT]).is_some()
             || mentions(subject, hit, &range, &["extract", "unzip", "unpack", "unarchive"]);
         if is_download && is_word && is_run && is_archive_word(subject, hit, &range) {

@@ -10,11 +10,11 @@ use crate::phrase::{Hit, phrases};
 use crate::subject::Subject;
 
 phrases! {
-    PASSWORD: ["contrasena", "kennwort", "passwort", "mot de passe", "senha ", "senha:", "parola d'ordine", "wachtwoord", "haslo", "sifre", "kata sandi", "mat khau", "密码", "密碼", "口令", "пароль", "パスワード", "비밀번호", "암호", "كلمة المرور", "كلمة السر", "पासवर्ड", "jelszo", "heslo", "losenord", "adgangskode", "parola "]
+    PASSWORD: ["contrasena", "kennwort", "passwort", "mot de passe", "senha ", "senha:", "parola d'ordine", "wachtwoord", "haslo", "sifre", "kata sandi", "mat khau", "密码", "密碼", "口令", "пароль", "パスワード", "비밀번호", "암호", "كلمة المرور", "كلمة السر", "पासवर्ड", "jelszo", "heslo", "losenord", "adgangskode", "passord", "salasana", "κωδικ", "parola "]
         => "";
-    DOWNLOAD: ["descarg", "herunterlad", "herunterzuladen", "laden sie", "lade ", "ladt", "telecharg", "baixe", "baixar", "下载", "下載", "скача", "загрузи", "ダウンロード", "다운로드", "scaric", "pobierz", "indir", "unduh", "tai xuong", "tai ve", "download", "تحميل", "تنزيل", "डाउनलोड", "laddar", "stahn"]
+    DOWNLOAD: ["descarg", "herunterlad", "herunterzuladen", "laden sie", "lade ", "ladt", "telecharg", "baixe", "baixar", "下载", "下載", "скача", "загрузи", "ダウンロード", "다운로드", "scaric", "pobierz", "indir", "unduh", "tai xuong", "tai ve", "download", "تحميل", "تنزيل", "डाउनलोड", "laddar", "ladda ner", "hent ", "lataa", "stahn", "letolt", "descarca", "завантаж", "κατεβα"]
         => "";
-    RUN: ["ejecut", "starten", "starte ", "ausfuhr", "fuhren sie", "execut", "lancez", "lancer", "运行", "執行", "执行", "打开", "启动", "安装", "запуст", "установ", "выполни", "実行", "起動", "インストール", "실행", "설치", "esegui", "uruchom", "calistir", "jalankan", "voer ", "تشغيل", "abra ", "abrir", "avvia", "start het", "start de ", "voer uit", "uitvoeren", "चलाएं", "instale", "installieren"]
+    RUN: ["ejecut", "starten", "starte ", "ausfuhr", "fuhren sie", "execut", "lancez", "lancer", "运行", "執行", "执行", "打开", "启动", "安装", "запуст", "установ", "выполни", "実行", "起動", "インストール", "실행", "설치", "esegui", "uruchom", "calistir", "jalankan", "voer ", "تشغيل", "abra ", "abrir", "avvia", "start het", "start de ", "voer uit", "uitvoeren", "चलाएं", "instale", "installieren", "kor programmet", "kor filen", "kjor ", "suorita", "spust", "futtas", "ruleaza", "εκτελ"]
         => "";
     COPY: ["copie", "copia ", "copiez", "pegue", "pega ", "peguelo", "kopier", "fugen sie", "einfug", "collez", "cole no", "cole-o", "e cole", "复制", "複製", "粘贴", "貼上", "скопируй", "вставьте", "вставь", "コピー", "貼り付け", "복사", "붙여", "incolla", "wklej", "skopiuj", "yapistir", "salin", "tempel", "plak ", "انسخ", "الصق"]
         => "";

@@ -3,6 +3,7 @@
 use super::simple::code_context;
 use crate::fact::FactKind;
 use crate::findings::Findings;
+use crate::input::has_extension;
 use crate::phrase::phrases;
 use crate::rule::scan_rule;
 use crate::severity::Severity;
@@ -29,8 +30,8 @@ scan_rule! {
 }
 
 phrases! {
-    START_FILE: ["crontab", ".bashrc", ".zshrc", ".profile", "launchagents", "systemd", "rc.local", "authorized_keys", "ld.so.preload", "ld_preload", "schtasks", "currentversion", ".git/hooks"]
-        => "(?:\\becho|printf|cat|tee)\\b[^\n]{0,200}(?:curl|wget|nc |bash -i|/dev/tcp|python[0-9.]* -c|base64|https?://)[^\n]{0,200}(?:crontab|>> ?[^\n ]{0,40}(?:\\.bashrc|\\.zshrc|\\.profile|\\.bash_profile|rc\\.local|/etc/cron|cron\\.d))|>> ?~?[^\n ]{0,40}/\\.ssh/authorized_keys|(?:>>? ?|tee (?:-a )?)/etc/ld\\.so\\.preload|\\*/?[0-9]* \\* \\* \\* \\*[^\n]{0,80}(?:curl|wget|nc |bash -i|python[0-9.]* -c|base64)[^\n]{0,160}|schtasks[^\n]{0,20}/create[^\n]{0,160}(?:powershell|http|cmd /c|mshta)|(?:reg(?:\\.exe)? add|set-itemproperty|new-itemproperty|setvalueex|regsetvalue)[^\n]{0,120}currentversion.{1,3}run[^\n]{0,100}";
+    START_FILE: ["crontab", ".bashrc", ".zshrc", ".profile", "launchagents", "systemd", "rc.local", "authorized_keys", "ld.so.preload", "ld_preload", "schtasks", "currentversion", ".git/hooks", "programs\\startup", "programs/startup"]
+        => "(?:\\becho|printf|cat|tee)\\b[^\n]{0,200}(?:curl|wget|nc |bash -i|/dev/tcp|python[0-9.]* -c|base64|https?://)[^\n]{0,200}(?:crontab|>> ?[^\n ]{0,40}(?:\\.bashrc|\\.zshrc|\\.profile|\\.bash_profile|rc\\.local|/etc/cron|cron\\.d))|>> ?~?[^\n ]{0,40}/\\.ssh/authorized_keys|(?:>>? ?|tee (?:-a )?)/etc/ld\\.so\\.preload|\\*/?[0-9]* \\* \\* \\* \\*[^\n]{0,80}(?:curl|wget|nc |bash -i|python[0-9.]* -c|base64)[^\n]{0,160}|schtasks[^\n]{0,20}/create[^\n]{0,160}(?:powershell|http|cmd /c|mshta)|(?:reg(?:\\.exe)? add|set-itemproperty|new-itemproperty|setvalueex|regsetvalue)[^\n]{0,120}currentversion.{1,3}run[^\n]{0,100}|\\b(?:copy|xcopy|move|robocopy|copy-item|move-item|echo|set-content|out-file)\\b[^\n]{0,160}programs[/\\\\]+startup[/\\\\\"]";
     STAYS: ["cannot be removed", "can't be removed", "cannot be uninstalled", "re-enables", "reinstall", "restores itself", "respawn", "survives uninstall", "persistent background", "after uninstall", "prevent removal", "prevents removal", "self-healing", "re-enable it", "even after the user", "even if the user removes", "even if uninstalled", "not deleted when", "watchdog"]
         => "\\b(?:cannot|can't|can not) be (?:removed|uninstalled|deleted|disabled|stopped)(?: by)?[^\n]{0,60}|\\b(?:re-?enables?|re-?installs?|restores?|respawns?)(?: it| itself| the (?:skill|service|hook|cron))?[^\n]{0,40}(?:if|when|after)[^\n]{0,60}(?:remov|cancel|uninstall|delet|disabl|stop|24 hours)|\\bnot deleted when the user uninstalls|\\bprevents? (?:its )?(?:removal|uninstall)|persist(?:s|ent)? [^\n]{0,40}(?:after|even (?:if|after|when))[^\n]{0,40}(?:uninstall|remov|delet)|\\bif the user (?:attempts|tries) to (?:cancel|remove|uninstall|disable|stop|delete)[^\n]{0,100}(?:re-?enable|restore|re-?install|prevent|block|continue|refuse)";
 }
@@ -101,7 +102,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
 fn is_own_key(line: &str) -> bool {
     let Some((source, _)) = line.split_once(">>") else { return false };
     source.contains("cat ")
-        && source.trim_end().ends_with(".pub")
+        && has_extension(source.trim_end(), "pub")
         && ["~/.ssh/id_", "$HOME/.ssh/id_", "${HOME}/.ssh/id_"]
             .iter()
             .any(|folder| source.contains(folder))

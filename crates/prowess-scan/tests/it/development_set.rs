@@ -98,3 +98,66 @@ fn the_figures_do_not_fall() {
 
 /// The least share of the strong samples that is found, in percent; some of them have lost their code.
 const STRONG: usize = 90;
+
+/// The samples of a file: whether each is an attack, its name, and its files.
+fn samples(name: &str) -> Vec<(bool, String, Vec<(String, String)>)> {
+    let path = repository().join("fixtures/scan").join(name);
+    let text = fs::read_to_string(path).expect("the samples can be read");
+    text.split("\n=== ")
+        .skip(1)
+        .map(|part| {
+            let (head, body) = part.split_once('\n').unwrap_or((part, ""));
+            let mut files: Vec<(String, String)> = format!("\n{body}")
+                .split("\n--- ")
+                .skip(1)
+                .map(|file| {
+                    let (path, content) = file.split_once('\n').unwrap_or((file, ""));
+                    (path.trim().to_owned(), format!("{content}\n"))
+                })
+                .collect();
+            if files.iter().all(|(path, _)| path != "SKILL.md") {
+                let text = "---\nname: sample\ndescription: Helps with a task\n---\n\nRun it.\n";
+                files.push(("SKILL.md".to_owned(), text.to_owned()));
+            }
+            (head.starts_with("attack "), head.to_owned(), files)
+        })
+        .collect()
+}
+
+/// For each file of samples: the least share of attacks that is found, and the most honest ones that are flagged.
+const SAMPLES: &[(&str, usize, usize)] = &[
+    ("code-level.txt", 95, 0),
+    ("code-level-validation.txt", 90, 0),
+    ("wordings.txt", 97, 2),
+    ("wordings-validation.txt", 85, 0),
+    ("wordings-third.txt", 85, 0),
+];
+
+#[test]
+fn samples_that_were_written_for_the_scanner_are_found() {
+    for (name, least, most) in SAMPLES {
+        let mut attacks = (0, Vec::new());
+        let mut flagged = Vec::new();
+        for (is_attack, head, files) in samples(name) {
+            let files: Vec<ScanFile<'_>> = files
+                .iter()
+                .map(|(path, text)| ScanFile {
+                    path,
+                    bytes: text.as_bytes(),
+                    mode: FileMode::Plain,
+                })
+                .collect();
+            let is_found = scan(&files).verdict(ScanTier::Community) >= Verdict::Review;
+            match (is_attack, is_found) {
+                (true, true) => attacks.0 += 1,
+                (true, false) => attacks.1.push(head),
+                (false, true) => flagged.push(head),
+                (false, false) => {}
+            }
+        }
+        let whole = attacks.0 + attacks.1.len();
+        println!("{name}: {} of {whole} found, flagged {flagged:?}", attacks.0);
+        assert!(attacks.0 * 100 >= whole * least, "{name} misses {:?}", attacks.1);
+        assert!(flagged.len() <= *most, "{name} flags {flagged:?}");
+    }
+}

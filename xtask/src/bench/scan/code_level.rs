@@ -1,4 +1,4 @@
-//! Samples of code, written for the benchmark: one text holds many, and each becomes a folder.
+//! Samples that were written for the benchmark: one text holds many, and each becomes a folder.
 
 use std::fs;
 use std::path::Path;
