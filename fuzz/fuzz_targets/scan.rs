@@ -8,7 +8,7 @@ use prowess_scan::{FileMode, ScanFile, scan};
 /// Names under which the bytes are read, one for each reader.
 const NAMES: &[&str] = &[
     "SKILL.md", "a.sh", "a.py", "a.js", "a.ts", "a.json", "a.txt", "a.ps1", "a.ipynb", "a.zip", "a.docx", "a.gz",
-    "a.png", "a.pyc", "package.json", "requirements.txt", "a",
+    "a.png", "a.pyc", "package.json", "requirements.txt", "ci.yml", "a.go", "a.rb", "Makefile", "a",
 ];
 
 fuzz_target!(|bytes: &[u8]| {

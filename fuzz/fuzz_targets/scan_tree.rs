@@ -8,7 +8,7 @@ use prowess_scan::{FileMode, KnownBad, ScanFile, scan_update};
 
 const NAMES: &[&str] = &[
     "SKILL.md", "scripts/a.py", "scripts/b.sh", "lib/c.ts", "package.json", "requirements.txt", ".claude/settings.json",
-    ".codex/config.toml", "d.php", "e.zip", "f.docx", "../g.md", "h.ipynb", "i.png", "j",
+    ".codex/config.toml", "d.php", "ci.yaml", "e.zip", "f.docx", "../g.md", "h.ipynb", "i.png", "j",
 ];
 
 fuzz_target!(|bytes: &[u8]| {
