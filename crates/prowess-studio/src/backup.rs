@@ -6,14 +6,20 @@ use std::path::{Path, PathBuf};
 
 use prowess_core::{Problem, ProblemKind};
 use prowess_knowledge::{BaseName, KnowledgeBases};
-use prowess_server::database::{Component, Database};
+use prowess_server::database::{Component, Database, DatabaseError, DatabaseKind, values};
 
 use crate::migrations;
+use crate::objects::{DatabaseObjects, FolderObjects, ObjectFiles};
+use crate::shelf::Shelf;
+use crate::skills::{IMPORTED, SkillFiles};
 
 /// The database in a backup.
 const DATABASE: &str = "database.jsonl";
 /// The folders of data that are copied as they are. Knowledge bases are copied one by one, while nobody writes to them.
-const FOLDERS: &[&str] = &["skills", "uploads", "users"];
+const FOLDERS: &[&str] = &[SKILLS, UPLOADS, USERS];
+const SKILLS: &str = "skills";
+const UPLOADS: &str = "uploads";
+const USERS: &str = "users";
 const KNOWLEDGE: &str = "knowledge";
 /// Deepest folder that is copied.
 const MAX_DEPTH: usize = 64;
@@ -27,8 +33,14 @@ pub fn backup(database: &Database, data: &Path, target: &Path) -> Result<usize, 
     let _ = fs::remove_dir_all(&unfinished);
     prowess_files::private::private_folder(&unfinished).map_err(|error| io(&unfinished, &error))?;
     // The database first: a file without a record is harmless, a record without its file is not.
-    database.backup_blocking(&unfinished.join(DATABASE), &[])?;
+    database.backup_blocking(&unfinished.join(DATABASE), migrations::OF_THIS_DATABASE)?;
     let mut files = 1;
+    if database.kind() == DatabaseKind::Postgres {
+        files += copy(&data.join(USERS), &unfinished.join(USERS), 0)?;
+        files += export(database, data, &unfinished)?;
+        fs::rename(&unfinished, target).map_err(|error| io(target, &error))?;
+        return Ok(files);
+    }
     for folder in FOLDERS {
         files += copy(&data.join(folder), &unfinished.join(folder), 0)?;
     }
@@ -60,7 +72,60 @@ pub fn restore(database: &Database, data: &Path, source: &Path) -> Result<usize,
     for folder in all {
         files += copy(&source.join(folder), &data.join(folder), 0)?;
     }
+    if database.kind() == DatabaseKind::Postgres {
+        import(database, data)?;
+    }
     Ok(files)
+}
+
+/// Writes what is in the database of several servers as files, so that a backup is the same everywhere.
+fn export(database: &Database, data: &Path, target: &Path) -> Result<usize, Problem> {
+    let skills = SkillFiles::of_table(data.join(SKILLS), database.clone());
+    let mut files = skills.export(&target.join(SKILLS)).map_err(|error| failed(&error))?;
+    let (from, to) = (DatabaseObjects(database.clone()), FolderObjects(target.join(UPLOADS)));
+    files += copy_objects(&from, &to)?;
+    let from = Shelf::open(&data.join(KNOWLEDGE), database).map_err(|error| failed(&error))?;
+    let to = Shelf::Disk(KnowledgeBases::open(&target.join(KNOWLEDGE)));
+    let names: Result<Vec<String>, DatabaseError> = database.read_blocking(|connection| {
+        let rows = connection.query("SELECT id FROM studio_bases ORDER BY id", &[])?;
+        rows.iter().map(|row| row.get("id")).collect()
+    });
+    for name in names? {
+        let name: BaseName = name.parse().map_err(|error| failed(&error))?;
+        from.copy_to(&to, &name).map_err(|error| failed(&error))?;
+        files += 1;
+    }
+    Ok(files)
+}
+
+/// Moves files that were restored into the database of several servers.
+fn import(database: &Database, data: &Path) -> Result<(), Problem> {
+    database.write_blocking(|transaction| {
+        transaction.execute("DELETE FROM studio_settings WHERE name = ?1", &values![IMPORTED])
+    })?;
+    SkillFiles::in_database(data.join(SKILLS), database.clone()).map_err(|error| failed(&error))?;
+    let uploads = data.join(UPLOADS);
+    copy_objects(&FolderObjects(uploads.clone()), &DatabaseObjects(database.clone()))?;
+    let _ = fs::remove_dir_all(&uploads);
+    let folder = data.join(KNOWLEDGE);
+    let bases = KnowledgeBases::open(&folder);
+    let to = Shelf::open(&folder, database).map_err(|error| failed(&error))?;
+    for name in bases.names().map_err(|error| failed(&error))? {
+        let from = Shelf::Disk(bases.clone());
+        from.copy_to(&to, &name).map_err(|error| failed(&error))?;
+        from.delete(&name).map_err(|error| failed(&error))?;
+    }
+    Ok(())
+}
+
+fn copy_objects(from: &dyn ObjectFiles, to: &dyn ObjectFiles) -> Result<usize, Problem> {
+    let keys = from.keys("").map_err(|error| failed(&error))?;
+    for key in &keys {
+        if let Some(bytes) = from.get(key).map_err(|error| failed(&error))? {
+            to.put(key, &bytes).map_err(|error| failed(&error))?;
+        }
+    }
+    Ok(keys.len())
 }
 
 /// The tables of the studio.

@@ -44,8 +44,12 @@ pub(crate) fn import(text: &str) -> Result<Import, ApiProblem> {
                 members.remove("graphData");
             }
         }
-        drop(value);
-        return Ok(Import { document, format: "agent-flow", losses: Vec::new() });
+        if let Some(version) = value.get("version").filter(|version| **version != json!(1)) {
+            let message = format!("Version {version} of the format is not supported, expected 1");
+            return Err(ApiProblem::invalid("version", message));
+        }
+        let losses = unknown_nodes(&document);
+        return Ok(Import { document, format: "agent-flow", losses });
     }
     let root = yaml(text).ok_or_else(|| invalid("The file is neither JSON nor YAML"))?;
     let graph = root["workflow"]["graph"].as_object();
@@ -53,6 +57,21 @@ pub(crate) fn import(text: &str) -> Result<Import, ApiProblem> {
         return Err(invalid("The file is not a workflow of Dify: it has no `workflow.graph`"));
     };
     Ok(convert(&root, graph))
+}
+
+/// Nodes of types that are kept in the file and can't run.
+fn unknown_nodes(document: &Value) -> Vec<Loss> {
+    const KNOWN: &[&str] =
+        &["start", "llm", "knowledge", "condition", "skill", "http", "code", "end"];
+    let nodes = document["workflow"]["graph_data"]["nodes"].as_array();
+    let unknown = nodes.into_iter().flatten().filter_map(|node| {
+        let kind = node["type"].as_str().unwrap_or_default();
+        let id = node["id"].as_str().map(str::to_owned);
+        let path = format!("nodes.{}.type", id.as_deref().unwrap_or_default());
+        let message = format!("there is no node type `{kind}`: the node is kept and can't run");
+        (!KNOWN.contains(&kind)).then_some(Loss { node_id: id, path, message })
+    });
+    unknown.collect()
 }
 
 /// YAML as JSON, within the limits of front matter: depth, aliases, size.

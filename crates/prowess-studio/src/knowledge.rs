@@ -1,18 +1,18 @@
 //! Knowledge bases of users: each belongs to one, and runs find those of their owner by id or name.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use prowess_core::{BoxFuture, Passage, Query, RetrieveError, RetrieveErrorKind, Retriever};
-use prowess_files::atomic::{self, WriteOptions};
 use prowess_knowledge::embed::EmbedderIdentity;
 use prowess_knowledge::{
-    AddOutcome, BaseError, BaseName, BaseSettings, DocumentFormat, KnowledgeBase, KnowledgeBases,
-    Language, ReclaimSpace, extract,
+    AddOutcome, BaseError, BaseName, BaseSettings, DocumentFormat, Language, extract,
 };
 use prowess_server::database::{Database, DatabaseError, Row, values};
 
+use crate::objects::ObjectFiles;
 use crate::problem::ApiProblem;
+use crate::shelf::Shelf;
 use crate::{digest, timestamp};
 
 /// An embedder that the server offers.
@@ -27,9 +27,9 @@ pub struct OfferedEmbedder {
 /// The knowledge bases of all users.
 #[derive(Clone)]
 pub(crate) struct Knowledge {
-    bases: KnowledgeBases,
+    bases: Shelf,
     /// The files as they were uploaded, by base and digest.
-    files: PathBuf,
+    files: Arc<dyn ObjectFiles>,
     database: Database,
     embedders: Arc<[OfferedEmbedder]>,
 }
@@ -70,13 +70,15 @@ pub(crate) enum UploadStage {
 }
 
 impl Knowledge {
-    pub(crate) fn open(data: &Path, database: Database, embedders: Vec<OfferedEmbedder>) -> Self {
-        Self {
-            bases: KnowledgeBases::open(&data.join("knowledge")),
-            files: data.join("uploads"),
-            database,
-            embedders: embedders.into(),
-        }
+    /// Opens the bases of a studio. This blocks.
+    pub(crate) fn open(
+        data: &Path,
+        database: Database,
+        files: Arc<dyn ObjectFiles>,
+        embedders: Vec<OfferedEmbedder>,
+    ) -> Result<Self, BaseError> {
+        let bases = Shelf::open(&data.join("knowledge"), &database)?;
+        Ok(Self { bases, files, database, embedders: embedders.into() })
     }
 
     /// The embedders that the server offers.
@@ -167,7 +169,7 @@ impl Knowledge {
         };
         let Err(error) = inserted else { return Ok(()) };
         let bases = self.bases.clone();
-        blocking(move || bases.remove(&id, || ())).await?;
+        blocking(move || bases.delete(&id)).await?;
         if error.is_unique_violation() {
             let message = format!("Knowledge base '{}' already exists", record.name);
             return Err(ApiProblem::conflict("knowledge-base-exists", "name", message));
@@ -190,20 +192,21 @@ impl Knowledge {
             })
             .await?;
         let (bases, name) = (self.bases.clone(), base_name(&record.id)?);
-        let files = self.files.join(&record.id);
-        blocking(move || match bases.remove(&name, || ()) {
-            Ok(()) | Err(BaseError::Missing { .. }) => {
-                let _ = std::fs::remove_dir_all(&files);
-                Ok(())
+        let (files, prefix) = (Arc::clone(&self.files), format!("{}/", record.id));
+        blocking(move || {
+            bases.delete(&name)?;
+            // Nothing refers to them any more.
+            for key in files.keys(&prefix).unwrap_or_default() {
+                let _ = files.delete(&key);
             }
-            Err(error) => Err(error),
+            Ok(())
         })
         .await
     }
 
-    /// A base open for reading. It uses the disk.
-    pub(crate) fn base(&self, record: &BaseRecord) -> Result<Arc<KnowledgeBase>, ApiProblem> {
-        Ok(self.bases.base(&base_name(&record.id)?)?)
+    /// The place of all bases, and the name of this one there.
+    pub(crate) fn base(&self, record: &BaseRecord) -> Result<(&Shelf, BaseName), ApiProblem> {
+        Ok((&self.bases, base_name(&record.id)?))
     }
 
     /// The records of uploads.
@@ -232,9 +235,16 @@ impl Knowledge {
     }
 
     /// The file of a document as it was uploaded.
-    pub(crate) fn file(&self, record: &BaseRecord, digest: &str) -> Option<PathBuf> {
-        let is_digest = digest.len() == 64 && digest.bytes().all(|it| it.is_ascii_hexdigit());
-        is_digest.then(|| self.files.join(&record.id).join(digest))
+    pub(crate) async fn file(
+        &self,
+        record: &BaseRecord,
+        digest: &str,
+    ) -> Result<Option<Vec<u8>>, ApiProblem> {
+        let (files, key) = (Arc::clone(&self.files), key(record, digest));
+        match tokio::task::spawn_blocking(move || files.get(&key)).await {
+            Ok(read) => read.map_err(|error| ApiProblem::internal("reading a file", &error)),
+            Err(error) => Err(ApiProblem::internal("reading a file", &error)),
+        }
     }
 
     /// Adds a file to a base. When this returns, the document is on the disk and found by searches.
@@ -275,9 +285,9 @@ impl Knowledge {
         let name = base_name(&record.id)?;
         let fields = std::collections::BTreeMap::new();
         let known = prowess_knowledge::digest(bytes, &fields);
-        let base = self.bases.base(&name)?;
-        if base.document_by_id(doc_id)?.is_some_and(|document| document.digest == known) {
-            return Ok(Uploaded::Unchanged { chunks: base.chunks_of(doc_id)?.len() });
+        let before = self.bases.document(&name, doc_id)?;
+        if before.is_some_and(|document| document.digest == known) {
+            return Ok(Uploaded::Unchanged { chunks: self.bases.chunks(&name, doc_id)?.len() });
         }
         tell(UploadStage::Extracting);
         let document = match extract::document(doc_id, format, bytes, fields) {
@@ -286,20 +296,14 @@ impl Knowledge {
         };
         tell(UploadStage::Indexing);
         // The file is there before the document is found: reading all files again must not lose one.
-        let path = self.files.join(&record.id).join(sha256);
-        let disk = |error: std::io::Error| ApiProblem::internal("keeping a file", &error);
-        if let Some(folder) = path.parent() {
-            prowess_files::private::private_folder(folder).map_err(disk)?;
-        }
-        atomic::write(&path, bytes, WriteOptions::PRIVATE).map_err(disk)?;
-        let mut writer = self.bases.writer(&name, || ())?;
-        let added = match writer.add(&document) {
+        let stored = self.files.put(&key(record, sha256), bytes);
+        stored.map_err(|error| ApiProblem::internal("keeping a file", &error))?;
+        let added = match self.bases.add(&name, &document) {
             Ok(added) => added,
             Err(BaseError::TooMuch(reason)) => return refused(reason),
             Err(error) => return Err(error.into()),
         };
-        writer.finish(ReclaimSpace::WhenWorthwhile)?;
-        let chunks = self.bases.base(&name)?.chunks_of(doc_id)?.len();
+        let chunks = self.bases.chunks(&name, doc_id)?.len();
         self.record_upload(record, doc_id, sha256, bytes.len(), chunks, now)?;
         let title = document.title;
         Ok(match added {
@@ -338,13 +342,7 @@ impl Knowledge {
         doc_id: &str,
     ) -> Result<bool, ApiProblem> {
         let (bases, name, doc) = (self.bases.clone(), base_name(&record.id)?, doc_id.to_owned());
-        let removed = blocking(move || {
-            let mut writer = bases.writer(&name, || ())?;
-            let removed = writer.remove(&doc)?;
-            writer.finish(ReclaimSpace::GiveBack)?;
-            Ok(removed)
-        })
-        .await?;
+        let removed = blocking(move || bases.remove(&name, &doc)).await?;
         let uploads = self.uploads(record).await?;
         let (id, doc) = (record.id.clone(), doc_id.to_owned());
         self.database
@@ -355,9 +353,10 @@ impl Knowledge {
             })
             .await?;
         let upload = uploads.iter().find(|upload| upload.doc_id == doc_id);
-        if let Some(path) = upload.and_then(|upload| self.file(record, &upload.digest)) {
+        if let Some(upload) = upload {
+            let (files, key) = (Arc::clone(&self.files), key(record, &upload.digest));
             // Another name of the same content is not kept twice, so nothing else needs it.
-            let _ = std::fs::remove_file(path);
+            let _ = tokio::task::spawn_blocking(move || files.delete(&key)).await;
         }
         Ok(removed)
     }
@@ -369,25 +368,7 @@ impl Knowledge {
         embedder: Option<EmbedderIdentity>,
     ) -> Result<(), ApiProblem> {
         let (bases, name) = (self.bases.clone(), base_name(&record.id)?);
-        blocking(move || {
-            let old = bases.base(&name)?;
-            let half: BaseName = format!("{name}-new").parse()?;
-            match bases.remove(&half, || ()) {
-                Ok(()) | Err(BaseError::Missing { .. }) => {}
-                Err(error) => return Err(error),
-            }
-            let settings = BaseSettings { language: old.settings().language, embedder };
-            bases.create(&half, &settings)?;
-            let mut writer = bases.writer(&half, || ())?;
-            for document in old.documents()? {
-                if let Some(document) = old.document_by_id(&document.id)? {
-                    writer.add(&document)?;
-                }
-            }
-            writer.finish(ReclaimSpace::WhenWorthwhile)?;
-            bases.replace(&name, &half)
-        })
-        .await
+        blocking(move || bases.reembed(&name, embedder)).await
     }
 }
 
@@ -399,6 +380,11 @@ async fn blocking<T: Send + 'static>(
         Ok(result) => result.map_err(ApiProblem::from),
         Err(error) => Err(ApiProblem::internal("using a knowledge base", &error)),
     }
+}
+
+/// The key of an uploaded file.
+fn key(record: &BaseRecord, digest: &str) -> String {
+    format!("{}/{digest}", record.id)
 }
 
 fn base_name(id: &str) -> Result<BaseName, ApiProblem> {

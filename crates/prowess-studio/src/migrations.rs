@@ -6,8 +6,19 @@ use prowess_server::database::Migration;
 pub(crate) const COMPONENT: &str = "studio";
 
 /// All migrations, in order.
-pub(crate) const MIGRATIONS: &[Migration] =
-    &[Migration { version: 1, name: "studio", sqlite: FIRST, postgres: FIRST }];
+pub(crate) const MIGRATIONS: &[Migration] = &[
+    Migration { version: 1, name: "studio", sqlite: FIRST, postgres: FIRST },
+    Migration {
+        version: 2,
+        name: "several servers",
+        sqlite: NODES_SQLITE,
+        postgres: NODES_POSTGRES,
+    },
+];
+
+/// Tables that are only filled where several servers share a database: their names differ from those of a backup.
+pub(crate) const OF_THIS_DATABASE: &[&str] =
+    &["studio_nodes", "studio_admissions", "studio_skill_files", "studio_objects"];
 
 const FIRST: &str = "
 CREATE TABLE studio_skills (
@@ -157,3 +168,48 @@ CREATE TABLE studio_settings (
     value TEXT NOT NULL
 );
 ";
+
+macro_rules! nodes {
+    ($bytes:literal) => {
+        concat!(
+            "
+CREATE TABLE studio_nodes (
+    node TEXT PRIMARY KEY,
+    seen_at BIGINT NOT NULL
+);
+CREATE TABLE studio_admissions (
+    id TEXT PRIMARY KEY,
+    owner TEXT NOT NULL,
+    node TEXT NOT NULL,
+    state TEXT NOT NULL,
+    at BIGINT NOT NULL
+);
+CREATE INDEX studio_admissions_by_owner ON studio_admissions (owner, at);
+CREATE TABLE studio_skill_files (
+    name TEXT PRIMARY KEY,
+    content TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    modified_at BIGINT NOT NULL
+);
+CREATE TABLE studio_objects (
+    key TEXT PRIMARY KEY,
+    bytes ",
+            $bytes,
+            " NOT NULL
+);
+CREATE TABLE studio_run_frames (
+    run_id TEXT NOT NULL,
+    first BIGINT NOT NULL,
+    last BIGINT NOT NULL,
+    frames TEXT NOT NULL,
+    PRIMARY KEY (run_id, first)
+);
+ALTER TABLE studio_runs ADD COLUMN job TEXT;
+ALTER TABLE studio_runs ADD COLUMN cancel_wanted BIGINT NOT NULL DEFAULT 0;
+"
+        )
+    };
+}
+
+const NODES_SQLITE: &str = nodes!("BLOB");
+const NODES_POSTGRES: &str = nodes!("BYTEA");

@@ -1,6 +1,7 @@
 //! The studio as a server: its routes with what surrounds every request.
 
 use std::io;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -19,6 +20,8 @@ use crate::studio::Studio;
 
 /// Maximum size of an error that a layer below has made.
 const MAX_PROBLEM_BYTES: usize = 64 << 10;
+/// The time between leaving runs to other servers and cancelling them here.
+const HAND_OVER: Duration = Duration::from_millis(50);
 const EVENT_STREAM: &str = "text/event-stream";
 
 impl Studio {
@@ -52,12 +55,22 @@ impl Studio {
             let server = self.server().clone();
             tokio::spawn(async move { server.maintain_forever().await })
         };
+        let keeping = tokio::spawn(crate::cluster::keep(self.clone()));
         let draining = {
             let (studio, shutdown) = (self.clone(), shutdown.clone());
             tokio::spawn(async move {
                 shutdown.requested().await;
-                // New runs are refused, and those that go on may end while their readers still listen.
-                studio.shutdown(options.grace).await;
+                // New runs are refused, and those that go on may end while their readers still listen. Other servers
+                // continue what is left.
+                let hand_over = async {
+                    tokio::time::sleep(options.grace).await;
+                    studio.hand_over();
+                    std::future::pending::<()>().await;
+                };
+                tokio::select! {
+                    _ = studio.shutdown(options.grace + HAND_OVER) => {}
+                    () = hand_over => {}
+                }
             })
         };
         let router = self.router();
@@ -67,6 +80,8 @@ impl Studio {
         if report.is_ok() {
             let _ = draining.await;
         }
+        keeping.abort();
+        crate::cluster::leave(self).await;
         report
     }
 }

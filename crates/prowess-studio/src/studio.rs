@@ -11,12 +11,15 @@ use prowess_engine::service::{
     EventLimits, ExecutionService, QueueLimits, ServiceLimits, Shutdown, StreamLimits,
 };
 use prowess_server::Server;
+use prowess_server::database::DatabaseKind;
 
 use crate::chat::ChatStore;
+use crate::company::{Company, CompanySettings};
 use crate::knowledge::{Knowledge, OfferedEmbedder};
-use crate::limiter::RunLimiter;
+use crate::limiter::{Admission, RunLimiter};
 use crate::migrations;
 use crate::models::Models;
+use crate::objects::{DatabaseObjects, FolderObjects, ObjectFiles};
 use crate::problem::ApiProblem;
 use crate::questions::Questions;
 use crate::runs::{RunSlots, RunStore, Runs, SlotLimits};
@@ -36,6 +39,10 @@ pub struct StudioOptions {
     pub node: String,
     /// The embedders that knowledge bases may have.
     pub embedders: Vec<OfferedEmbedder>,
+    /// Storage of uploaded files; without it, the folder of data, or the database where several servers share one.
+    pub objects: Option<Arc<dyn ObjectFiles>>,
+    /// The log-in of a company.
+    pub company: Option<CompanySettings>,
     /// Limits.
     pub limits: StudioLimits,
 }
@@ -86,6 +93,7 @@ pub(crate) struct Shared {
     pub(crate) workflows: Workflows,
     pub(crate) questions: Questions,
     pub(crate) limiter: RunLimiter,
+    pub(crate) company: Option<Company>,
 }
 
 impl FromRef<Studio> for Server {
@@ -98,7 +106,8 @@ impl Studio {
     /// Opens a studio on a server. It migrates the tables, and marks runs as interrupted that a killed process of the same
     /// name has left. This blocks.
     pub fn open(server: Server, options: StudioOptions) -> Result<Self, Problem> {
-        let StudioOptions { data, config, environment, node, embedders, limits } = options;
+        let StudioOptions { data, config, environment, node, embedders, objects, company, limits } =
+            options;
         prowess_files::private::private_folder(&data).map_err(|error| {
             let message = format!("cannot use `{}`: {error}", data.display());
             Problem::new("data-folder-unusable", ProblemKind::Failed, message)
@@ -106,16 +115,35 @@ impl Studio {
         let database = server.database().clone();
         database.migrate_blocking(migrations::COMPONENT, migrations::MIGRATIONS)?;
         let store = RunStore { database: database.clone() };
-        let interrupted = store.interrupt_blocking(&node, server.clock().now().millis())?;
-        if interrupted > 0 {
-            tracing::warn!(runs = interrupted, "runs were interrupted when the server was stopped");
-        }
+        let is_shared = database.kind() == DatabaseKind::Postgres;
         let workflows = Workflows::new(database.clone(), node.clone());
-        workflows.interrupt_blocking()?;
         let chats = ChatStore::new(database.clone());
-        chats.interrupt_blocking()?;
-        let skills = SkillFiles::new(data.join("skills"));
+        let skills = if is_shared {
+            // Before the first run: the others would take it over from a server that they don't know.
+            crate::cluster::beat_blocking(&database, &node)?;
+            SkillFiles::in_database(data.join("skills"), database.clone())
+                .map_err(|error| failed("skills", &error))?
+        } else {
+            // Nobody else has this database: what still runs in it was cut off.
+            let interrupted = store.interrupt_all_blocking(server.clock().now().millis())?;
+            if interrupted > 0 {
+                let runs = interrupted;
+                tracing::warn!(runs, "runs were interrupted when the server was stopped");
+            }
+            workflows.interrupt_blocking()?;
+            chats.interrupt_blocking()?;
+            SkillFiles::new(data.join("skills"))
+        };
         skills.clean();
+        let objects = objects.unwrap_or_else(|| {
+            if is_shared {
+                Arc::new(DatabaseObjects(database.clone()))
+            } else {
+                Arc::new(FolderObjects(data.join("uploads")))
+            }
+        });
+        let knowledge = Knowledge::open(&data, database.clone(), objects, embedders)
+            .map_err(|error| failed("knowledge bases", &error))?;
         let service = ExecutionService::new(service_limits(limits));
         let slots = RunSlots::new(SlotLimits {
             running: limits.running,
@@ -133,14 +161,16 @@ impl Studio {
         let stored = settings.read_blocking()?;
         models.set_list(stored.models.clone());
         settings.remember(stored);
+        let limiter = RunLimiter::new(database.clone(), &runs.inner.node, limits);
         let shared = Shared {
             runs,
             history: SkillHistory::new(database.clone()),
             chats,
             workflows,
             questions: Questions::default(),
-            knowledge: Knowledge::open(&data, database.clone(), embedders),
-            limiter: RunLimiter::new(database),
+            knowledge,
+            limiter,
+            company: company.map(|company| Company::open(&server, company)).transpose()?,
             server,
             data,
             environment,
@@ -165,6 +195,13 @@ impl Studio {
         // this one no longer holds the workflow.
         let recorded = tokio::time::timeout(RECORDING, runs.all_recorded()).await;
         all_ended && recorded.is_ok()
+    }
+
+    /// Leaves the runs that are cancelled from now on to the other servers, if there are any.
+    pub(crate) fn hand_over(&self) {
+        if self.server().database().kind() == DatabaseKind::Postgres {
+            self.shared.runs.inner.is_leaving.store(true, std::sync::atomic::Ordering::Relaxed);
+        }
     }
 
     /// The skills that an owner's runs find.
@@ -195,14 +232,16 @@ impl Studio {
     }
 
     /// Admits a run of a user: within the limit of runs per minute and the quota of tokens per day.
-    pub(crate) async fn admit(&self, user: &str) -> Result<(), ApiProblem> {
+    pub(crate) async fn admit(&self, user: &str) -> Result<Admission, ApiProblem> {
         let now = self.now();
-        self.shared.limiter.check(user, self.shared.limits.runs_per_minute, now).await?;
-        let Some(quota) = self.shared.settings.cached().tokens_per_day else { return Ok(()) };
+        let admission = self.shared.limiter.admit(user, now).await?;
+        let Some(quota) = self.shared.settings.cached().tokens_per_day else {
+            return Ok(admission);
+        };
         let date = crate::timestamp::date_of_millis(now);
         let tokens = self.shared.runs.inner.store.tokens_on(user, &date).await?;
         if tokens < quota {
-            return Ok(());
+            return Ok(admission);
         }
         let left = u64::try_from(DAY_MS - now.rem_euclid(DAY_MS)).unwrap_or(1);
         let message = format!("Your quota of {quota} tokens per day is used up");
@@ -232,6 +271,10 @@ impl Studio {
     pub(crate) fn now(&self) -> i64 {
         self.server().clock().now().millis()
     }
+}
+
+fn failed(what: &str, error: &dyn std::fmt::Display) -> Problem {
+    Problem::new("studio-unusable", ProblemKind::Failed, format!("cannot open the {what}: {error}"))
 }
 
 fn service_limits(limits: StudioLimits) -> ServiceLimits {

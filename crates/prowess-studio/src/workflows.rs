@@ -269,21 +269,24 @@ impl Workflows {
         Ok(open)
     }
 
-    /// Takes an execution that has stopped, to resume it here; `None` if it runs somewhere or is complete.
+    /// Takes an execution that has stopped, to resume it here; `None` if it runs somewhere or is complete. What the server
+    /// `gone` holds has stopped too.
     pub(crate) async fn take(
         &self,
         record: &ExecutionRecord,
         now: i64,
+        gone: Option<&str>,
     ) -> Result<Option<OpenRun>, DatabaseError> {
         let (id, node) = (record.id.clone(), self.node.clone());
+        let gone = gone.unwrap_or_default().to_owned();
         let outputs = self
             .database
             .write(move |transaction| {
                 let taken = transaction.execute(
                     "UPDATE studio_executions SET status = 'running', held_by = ?1, held_until = ?2, \
                      error = NULL, ended_at = NULL WHERE id = ?3 AND status <> 'success' \
-                     AND (held_by IS NULL OR held_until < ?4)",
-                    &values![node.clone(), now + LEASE_MS, id.clone(), now],
+                     AND (held_by IS NULL OR held_until < ?4 OR held_by = ?5)",
+                    &values![node.clone(), now + LEASE_MS, id.clone(), now, gone.clone()],
                 )?;
                 if taken == 0 {
                     return Ok(None);
@@ -333,6 +336,19 @@ impl Workflows {
                 let row = connection.query_optional(&sql, &values![id.clone(), owner.clone()])?;
                 let Some(row) = row else { return Ok(None) };
                 Ok(Some((execution(&row)?, outputs(connection, &id)?)))
+            })
+            .await
+    }
+
+    /// The execution that a run follows.
+    pub(crate) async fn of_run(&self, run: &str) -> Result<Option<ExecutionRecord>, DatabaseError> {
+        let run = run.to_owned();
+        self.database
+            .read(move |connection| {
+                let sql =
+                    format!("SELECT {EXECUTION_COLUMNS} FROM studio_executions WHERE run_id = ?1");
+                let row = connection.query_optional(&sql, &values![run.clone()])?;
+                row.as_ref().map(execution).transpose()
             })
             .await
     }

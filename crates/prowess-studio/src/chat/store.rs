@@ -20,6 +20,9 @@ pub(crate) struct SessionSummary {
     pub(crate) created_at: String,
     pub(crate) updated_at: String,
     pub(crate) messages: i64,
+    /// The names of the reference implementation.
+    pub(crate) session_id: String,
+    pub(crate) message_count: i64,
 }
 
 /// A session.
@@ -33,6 +36,9 @@ pub(crate) struct ChatSession {
     pub(crate) head: Option<String>,
     /// The messages of all branches, in the order of creation.
     pub(crate) messages: Vec<ChatMessage>,
+    /// The names of the reference implementation.
+    pub(crate) session_id: String,
+    pub(crate) message_count: usize,
 }
 
 /// A message.
@@ -53,6 +59,8 @@ pub(crate) struct ChatMessage {
     pub(crate) output_tokens: Option<i64>,
     pub(crate) cost: Option<f64>,
     pub(crate) created_at: String,
+    /// The same, by the name of the reference implementation.
+    pub(crate) timestamp: String,
 }
 
 /// A message of the user with the answer that is about to be written.
@@ -133,6 +141,8 @@ impl ChatStore {
                             created_at: timestamp::of_millis(row.get("created_at")?),
                             updated_at: timestamp::of_millis(row.get("updated_at")?),
                             messages: row.get("messages")?,
+                            session_id: row.get("id")?,
+                            message_count: row.get("messages")?,
                         })
                     })
                     .collect()
@@ -314,6 +324,8 @@ fn session(
         created_at: timestamp::of_millis(row.get("created_at")?),
         updated_at: timestamp::of_millis(row.get("updated_at")?),
         head: row.get("head")?,
+        session_id: id.to_owned(),
+        message_count: rows.len(),
         messages: rows.iter().map(message).collect::<Result<_, _>>()?,
     }))
 }
@@ -337,6 +349,7 @@ fn message(row: &Row) -> Result<ChatMessage, DatabaseError> {
         output_tokens: row.get("output_tokens")?,
         cost: row.get("cost")?,
         created_at: timestamp::of_millis(row.get("created_at")?),
+        timestamp: timestamp::of_millis(row.get("created_at")?),
     })
 }
 

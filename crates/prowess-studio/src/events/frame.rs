@@ -58,6 +58,11 @@ pub(crate) struct RunFrames {
 }
 
 impl RunFrames {
+    /// Frames that follow a number of others.
+    pub(crate) fn after(last: u64) -> Self {
+        Self { last, ..Self::default() }
+    }
+
     /// Writes an event: usually one frame, none while a character is incomplete.
     pub(crate) fn write(&mut self, event: &Event, mut put: impl FnMut(Bytes)) {
         if let Event::Token { content } = event {

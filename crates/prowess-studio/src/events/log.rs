@@ -84,6 +84,32 @@ impl EventLog {
         content.wake();
     }
 
+    /// A log that begins with frames that were written down earlier, after a number of them that are gone.
+    pub(crate) fn resumed(limits: LogLimits, gone: u64, frames: Vec<Bytes>) -> Self {
+        let log = Self::new(limits);
+        log.lock().gone = gone;
+        for frame in frames {
+            log.push(frame);
+        }
+        log
+    }
+
+    /// The frames after a number as one text, with the numbers of the first and the last; `None` if there are none.
+    pub(crate) fn since(&self, after: u64) -> Option<(u64, u64, String)> {
+        let content = self.lock();
+        let after = after.max(content.gone);
+        let skip = usize::try_from(after - content.gone).unwrap_or(usize::MAX);
+        let last = content.gone + content.frames.len() as u64;
+        if last <= after {
+            return None;
+        }
+        let mut text = String::new();
+        for frame in content.frames.range(skip..) {
+            text.push_str(std::str::from_utf8(frame).unwrap_or_default());
+        }
+        Some((after + 1, last, text))
+    }
+
     /// All frames that are there, and how many are gone.
     pub(crate) fn all(&self) -> (Vec<Bytes>, u64) {
         let content = self.lock();

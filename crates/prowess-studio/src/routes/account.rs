@@ -212,7 +212,11 @@ async fn set_up(
     responses((status = 200, body = LogInOptions), Problems))]
 async fn log_in_options(State(studio): State<Studio>) -> Result<Json<LogInOptions>, ApiProblem> {
     let setup_needed = studio.server().accounts().is_empty().await?;
-    Ok(Json(LogInOptions { setup_needed, oidc: Vec::new() }))
+    let oidc = studio.shared.company.iter().map(|company| CompanyLogIn {
+        name: company.name.clone(),
+        start_url: "/api/v1/auth/company/start".to_owned(),
+    });
+    Ok(Json(LogInOptions { setup_needed, oidc: oidc.collect() }))
 }
 
 /// Show who is logged in

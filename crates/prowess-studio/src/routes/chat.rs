@@ -31,6 +31,8 @@ use crate::studio::Studio;
 
 /// Maximum size of a message.
 const MAX_MESSAGE_BYTES: usize = 512 << 10;
+/// Maximum length of the id of a session.
+const MAX_SESSION_ID: usize = 128;
 /// Maximum length of a title that is made of a message.
 const MAX_TITLE: usize = 80;
 
@@ -55,6 +57,7 @@ struct ChatRequest {
     /// An answer that is to be written again.
     retry_of: Option<String>,
     model: Option<String>,
+    #[serde(alias = "kb_id")]
     knowledge_base: Option<String>,
     #[serde(default)]
     inputs: Map<String, Value>,
@@ -103,10 +106,11 @@ fn session_not_found(id: &str) -> ApiProblem {
 fn session_id(id: Option<String>) -> Result<String, ApiProblem> {
     let Some(id) = id else { return new_id("c") };
     let is_fine = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-    if (1..=64).contains(&id.len()) && id.bytes().all(is_fine) {
+    if (1..=MAX_SESSION_ID).contains(&id.len()) && id.bytes().all(is_fine) {
         return Ok(id);
     }
-    let message = "Expected 1 to 64 letters, digits, hyphens and underscores";
+    let message =
+        format!("Expected 1 to {MAX_SESSION_ID} letters, digits, hyphens and underscores");
     Err(ApiProblem::invalid("session_id", message))
 }
 
@@ -123,7 +127,7 @@ async fn complete(
     let id = session_id(request.session_id.clone())?;
     let session = studio.shared.chats.session(&caller.id, &id).await?;
     let turn = Turn::of(&request, session.as_ref())?;
-    studio.admit(&caller.id).await?;
+    let admission = studio.admit(&caller.id).await?;
     let now = studio.now();
     let exchange_id = new_id("m")?;
     let answer_id = new_id("m")?;
@@ -155,9 +159,11 @@ async fn complete(
         model,
         inputs: recorded(&turn.message, &names),
         on_disconnect: request.on_disconnect,
+        job: None,
+        earlier: None,
     };
     let written = answer_id.clone();
-    let started = studio.shared.runs.start(new, move |scope| async move {
+    let started = studio.shared.runs.start(new, admission, move |scope| async move {
         let envelope = reply.run(scope).await;
         RunEnd {
             envelope,
@@ -173,7 +179,7 @@ async fn complete(
         }
     };
     studio.shared.chats.set_run(&answer_id, &live.id.to_string()).await?;
-    let mut response = studio.shared.runs.follow(&live, 0);
+    let mut response = studio.shared.runs.respond(&live).await;
     let mut tell = |name: &'static str, value: &str| {
         if let Ok(value) = HeaderValue::from_str(value) {
             response.headers_mut().insert(name, value);
@@ -365,7 +371,7 @@ async fn delete_session(
     UrlPath(id): UrlPath<String>,
 ) -> Result<StatusCode, ApiProblem> {
     let session = own_session(&studio, &caller, &id).await?;
-    cancel_answers(&studio, &caller, &session);
+    cancel_answers(&studio, &caller, &session).await?;
     studio.shared.chats.delete(&caller.id, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -379,18 +385,27 @@ async fn stop_session(
     UrlPath(id): UrlPath<String>,
 ) -> Result<StatusCode, ApiProblem> {
     let session = own_session(&studio, &caller, &id).await?;
-    cancel_answers(&studio, &caller, &session);
+    cancel_answers(&studio, &caller, &session).await?;
     Ok(StatusCode::ACCEPTED)
 }
 
-fn cancel_answers(studio: &Studio, caller: &Caller, session: &ChatSession) {
+async fn cancel_answers(
+    studio: &Studio,
+    caller: &Caller,
+    session: &ChatSession,
+) -> Result<(), ApiProblem> {
     let running = session.messages.iter().filter(|it| it.status.as_deref() == Some("running"));
     for run in running.filter_map(|message| message.run_id.as_deref()) {
         let Ok(id) = run.parse::<RunId>() else { continue };
-        if studio.shared.runs.live(id).is_some_and(|live| live.owner == caller.id) {
-            studio.shared.runs.cancel(id);
+        match studio.shared.runs.live(id) {
+            Some(live) if live.owner == caller.id => {
+                studio.shared.runs.cancel(id);
+            }
+            Some(_) => {}
+            None => studio.shared.runs.inner.store.want_cancel(run).await?,
         }
     }
+    Ok(())
 }
 
 /// Export a chat session

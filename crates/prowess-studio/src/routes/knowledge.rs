@@ -9,8 +9,8 @@ use axum::extract::{DefaultBodyLimit, State};
 use axum::response::{IntoResponse as _, Response};
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use prowess_core::{Passage, Query};
-use prowess_knowledge::{KnowledgeBase, Language};
+use prowess_core::Passage;
+use prowess_knowledge::{BaseName, Language};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
@@ -24,6 +24,7 @@ use crate::events::{EventBody, EventLog, LogLimits, event_response, frame};
 use crate::knowledge::{BaseRecord, UploadRecord, UploadStage, Uploaded};
 use crate::problem::ApiProblem;
 use crate::request::{Body, UrlPath, UrlQuery, line, new_id};
+use crate::shelf::{Rankings, Shelf};
 use crate::studio::Studio;
 use crate::timestamp;
 
@@ -65,13 +66,15 @@ struct CreateBase {
     embedder: Option<String>,
 }
 
-#[derive(Serialize, ToSchema)]
+#[derive(Clone, Serialize, ToSchema)]
 struct BaseView {
     id: String,
     name: String,
     language: &'static str,
     embedder: Option<EmbedderView>,
     documents: u64,
+    /// The same, by the name of the reference implementation.
+    document_count: u64,
     chunks: u64,
     text_bytes: u64,
     disk_bytes: u64,
@@ -79,7 +82,7 @@ struct BaseView {
     user_id: String,
 }
 
-#[derive(Serialize, ToSchema)]
+#[derive(Clone, Serialize, ToSchema)]
 struct EmbedderView {
     source: String,
     dimension: usize,
@@ -88,6 +91,8 @@ struct EmbedderView {
 #[derive(Serialize, ToSchema)]
 struct BaseList {
     knowledge_bases: Vec<BaseView>,
+    /// The same, by the name of the reference implementation.
+    items: Vec<BaseView>,
     total: usize,
 }
 
@@ -115,6 +120,33 @@ struct DocumentView {
     uploaded_at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
+    #[serde(flatten)]
+    file: FileView,
+}
+
+/// A document by the names of the reference implementation.
+#[derive(Clone, Serialize, ToSchema)]
+struct FileView {
+    id: String,
+    kb_id: String,
+    filename: String,
+    file_size: i64,
+    /// Always `completed`: what an upload answers for is found by searches.
+    status: &'static str,
+    created_at: Option<String>,
+}
+
+impl FileView {
+    fn of(base: &BaseRecord, doc_id: &str, bytes: i64, uploaded_at: Option<&str>) -> Self {
+        Self {
+            id: doc_id.to_owned(),
+            kb_id: base.id.clone(),
+            filename: doc_id.to_owned(),
+            file_size: bytes,
+            status: "completed",
+            created_at: uploaded_at.map(str::to_owned),
+        }
+    }
 }
 
 #[derive(Serialize, ToSchema)]
@@ -139,6 +171,9 @@ struct UploadView {
 #[derive(Serialize, ToSchema)]
 struct UploadList {
     documents: Vec<UploadView>,
+    /// Of an upload with one file.
+    #[serde(flatten)]
+    file: Option<FileView>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -197,6 +232,9 @@ struct SearchResult {
 struct SearchResults {
     query: String,
     results: Vec<SearchResult>,
+    kb_id: String,
+    top_k: usize,
+    total: usize,
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -231,9 +269,9 @@ fn document_not_found(doc: &str) -> ApiProblem {
 async fn view(studio: &Studio, record: BaseRecord) -> Result<BaseView, ApiProblem> {
     let knowledge = studio.shared.knowledge.clone();
     blocking(move || {
-        let base = knowledge.base(&record)?;
-        let figures = base.figures()?;
-        let settings = base.settings();
+        let (bases, name) = knowledge.base(&record)?;
+        let figures = bases.figures(&name)?;
+        let settings = bases.settings(&name)?;
         Ok(BaseView {
             language: settings.language.name(),
             embedder: settings.embedder.as_ref().map(|embedder| EmbedderView {
@@ -241,6 +279,7 @@ async fn view(studio: &Studio, record: BaseRecord) -> Result<BaseView, ApiProble
                 dimension: embedder.dimension,
             }),
             documents: figures.documents,
+            document_count: figures.documents,
             chunks: figures.chunks,
             text_bytes: figures.text_bytes,
             disk_bytes: figures.disk_bytes,
@@ -268,7 +307,8 @@ async fn list_bases(
             Err(problem) => tracing::warn!(base = record.id, ?problem, "a base is left out"),
         }
     }
-    Ok(Json(BaseList { total: knowledge_bases.len(), knowledge_bases }))
+    let items = knowledge_bases.clone();
+    Ok(Json(BaseList { total: items.len(), items, knowledge_bases }))
 }
 
 /// Create a knowledge base
@@ -391,7 +431,16 @@ async fn upload(
         let views = serde_json::to_value(&documents).unwrap_or_default();
         return Err(ApiProblem::invalid("file", message).member("documents", views));
     }
-    Ok((StatusCode::CREATED, Json(UploadList { documents })).into_response())
+    let file = match &documents[..] {
+        [only] => {
+            let bytes = i64::try_from(only.bytes).unwrap_or(i64::MAX);
+            let doc_id = only.duplicate_of.as_deref().unwrap_or(&only.doc_id);
+            let now = timestamp::of_millis(studio.now());
+            Some(FileView::of(&record, doc_id, bytes, Some(&now)))
+        }
+        _ => None,
+    };
+    Ok((StatusCode::CREATED, Json(UploadList { documents, file })).into_response())
 }
 
 /// Reads the files one after another and tells what happens. It goes on when the client leaves.
@@ -516,17 +565,21 @@ async fn list_documents(
     let uploads = studio.shared.knowledge.uploads(&record).await?;
     let knowledge = studio.shared.knowledge.clone();
     let documents = blocking(move || {
-        let documents = knowledge.base(&record)?.documents()?;
+        let (bases, name) = knowledge.base(&record)?;
+        let documents = bases.documents(&name)?;
         let views = documents.iter().map(|document| {
             let upload = uploads.iter().find(|upload| upload.doc_id == document.id);
+            let bytes = size(upload, document.bytes);
+            let uploaded_at = upload.map(|upload| timestamp::of_millis(upload.uploaded_at));
             DocumentView {
+                file: FileView::of(&record, &document.id, bytes, uploaded_at.as_deref()),
                 doc_id: document.id.clone(),
                 title: document.title.clone(),
                 format: document.format.as_str(),
-                bytes: size(upload, document.bytes),
+                bytes,
                 pages: document.pages.len(),
                 digest: document.digest.clone(),
-                uploaded_at: upload.map(|upload| timestamp::of_millis(upload.uploaded_at)),
+                uploaded_at,
                 text: None,
             }
         });
@@ -553,12 +606,16 @@ async fn get_document(
     let uploads = studio.shared.knowledge.uploads(&record).await?;
     let knowledge = studio.shared.knowledge.clone();
     let view = blocking(move || {
-        let document = knowledge.base(&record)?.document_by_id(&doc)?;
+        let (bases, name) = knowledge.base(&record)?;
+        let document = bases.document(&name, &doc)?;
         let document = document.ok_or_else(|| document_not_found(&doc))?;
         let upload = uploads.iter().find(|upload| upload.doc_id == document.id);
+        let bytes = size(upload, document.text.len() as u64);
+        let uploaded_at = upload.map(|upload| timestamp::of_millis(upload.uploaded_at));
         Ok(DocumentView {
-            bytes: size(upload, document.text.len() as u64),
-            uploaded_at: upload.map(|upload| timestamp::of_millis(upload.uploaded_at)),
+            file: FileView::of(&record, &document.id, bytes, uploaded_at.as_deref()),
+            bytes,
+            uploaded_at,
             pages: document.pages.len(),
             doc_id: document.id,
             title: document.title,
@@ -584,9 +641,9 @@ async fn list_chunks(
     let knowledge = studio.shared.knowledge.clone();
     let limit = query.limit.unwrap_or(MAX_CHUNKS).clamp(1, MAX_CHUNKS);
     let list = blocking(move || {
-        let base = knowledge.base(&record)?;
-        let document = base.document_by_id(&doc)?.ok_or_else(|| document_not_found(&doc))?;
-        let passages = base.chunks_of(&doc)?;
+        let (bases, name) = knowledge.base(&record)?;
+        let document = bases.document(&name, &doc)?.ok_or_else(|| document_not_found(&doc))?;
+        let passages = bases.chunks(&name, &doc)?;
         let total = passages.len();
         let chunks = passages.into_iter().skip(query.offset.unwrap_or(0)).take(limit);
         let chunks = chunks.map(|passage| {
@@ -623,9 +680,9 @@ async fn get_file(
     let record = base_of(&studio, &caller, &id).await?;
     let uploads = studio.shared.knowledge.uploads(&record).await?;
     let upload = uploads.into_iter().find(|upload| upload.doc_id == doc);
-    let path = upload.and_then(|upload| studio.shared.knowledge.file(&record, &upload.digest));
-    let path = path.ok_or_else(|| document_not_found(&doc))?;
-    let bytes = tokio::fs::read(&path).await.map_err(|_| document_not_found(&doc))?;
+    let upload = upload.ok_or_else(|| document_not_found(&doc))?;
+    let bytes = studio.shared.knowledge.file(&record, &upload.digest).await?;
+    let bytes = bytes.ok_or_else(|| document_not_found(&doc))?;
     let mut response = Bytes::from(bytes).into_response();
     let headers = response.headers_mut();
     // Never as a page: it may be HTML of a stranger.
@@ -678,35 +735,36 @@ async fn search(
     let record = base_of(&studio, &caller, &id).await?;
     let knowledge = studio.shared.knowledge.clone();
     let results = blocking(move || {
-        let base = knowledge.base(&record)?;
-        let results = results(&base, &text, top_k)?;
-        Ok(SearchResults { query: text, results })
+        let (bases, name) = knowledge.base(&record)?;
+        let results = results(bases, &name, &text, top_k)?;
+        let total = results.len();
+        Ok(SearchResults { query: text, results, kb_id: record.id, top_k, total })
     });
     results.await.map(Json)
 }
 
 fn results(
-    base: &KnowledgeBase,
+    bases: &Shelf,
+    name: &BaseName,
     text: &str,
     top_k: usize,
 ) -> Result<Vec<SearchResult>, ApiProblem> {
     /// How far the two rankings are looked through for the place of a passage.
     const DEPTH: usize = 100;
-    let query = |top_k| Query { text: text.to_owned(), top_k, filters: Vec::new() };
-    let found = base.search(&query(top_k))?;
-    let words = base.search_words(&query(DEPTH))?;
-    let vectors = base.search_vectors(&query(DEPTH))?;
-    let has_vectors = base.settings().embedder.is_some();
+    let Rankings { found, by_words: words, by_vectors: vectors } =
+        bases.rankings(name, text, top_k, DEPTH)?;
+    let has_vectors = bases.settings(name)?.embedder.is_some();
+    let texts: Vec<&str> = found.iter().map(|passage| passage.text.as_str()).collect();
+    let places = bases.places(name, text, &texts)?;
     let rank_in = |ranking: &[Passage], passage: &Passage| {
         let is_same =
             |it: &Passage| it.doc_id == passage.doc_id && it.chunk_index == passage.chunk_index;
         ranking.iter().position(is_same).map(|at| at + 1)
     };
-    let results = found.into_iter().enumerate().map(|(at, passage)| {
+    let results = found.into_iter().zip(places).enumerate().map(|(at, (passage, places))| {
         let units = |bytes: usize| passage.text[..bytes].encode_utf16().count();
         SearchResult {
-            highlights: base
-                .places(text, &passage.text)
+            highlights: places
                 .into_iter()
                 .map(|range| [units(range.start), units(range.end)])
                 .collect(),

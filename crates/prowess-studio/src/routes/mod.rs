@@ -4,6 +4,7 @@ mod account;
 mod approvals;
 mod chat;
 mod check;
+mod company;
 mod knowledge;
 mod models;
 mod overview;
@@ -17,7 +18,27 @@ use serde::Serialize;
 use utoipa::{IntoResponses, OpenApi, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 
+use crate::problem::ApiProblem;
+use crate::runs::{EarlierEvents, RunKind, RunStatus, TakenRun};
 use crate::studio::{Studio, StudioLimits};
+
+/// Continues a run of a server that is gone, or ends it with what it has told so far.
+pub(crate) async fn take_over(studio: &Studio, run: TakenRun) -> Result<(), ApiProblem> {
+    let earlier = run.id.parse().ok().map(|id| EarlierEvents {
+        id,
+        gone: run.frames.first().map_or(0, |(number, _)| number - 1),
+        frames: run.frames.iter().map(|(_, frame)| frame.clone()).collect(),
+    });
+    let continued = match (earlier, run.kind.as_str()) {
+        (Some(earlier), "skill") => skill_run::run_again(studio, &run, earlier).await,
+        (Some(earlier), "workflow") => workflows::go_on(studio, &run, earlier).await,
+        _ => Err(ApiProblem::invalid("kind", "an answer of a chat is not continued")),
+    };
+    let Err(problem) = continued else { return Ok(()) };
+    tracing::warn!(run_id = run.id, message = problem.message, "a run ends with what it has told");
+    let interrupted = studio.shared.runs.inner.store.interrupt(run, studio.now()).await;
+    interrupted.map_err(ApiProblem::from)
+}
 
 /// The body of an error.
 #[derive(Serialize, ToSchema)]
@@ -75,6 +96,7 @@ pub(crate) enum Problems {
 #[derive(OpenApi)]
 #[openapi(
     info(title = "Prowess studio", description = "Prompt skills, chat, knowledge bases and workflows"),
+    components(schemas(ProblemBody, ProblemDetail, RunKind, RunStatus)),
     modifiers(&Bearer)
 )]
 struct Description;
@@ -103,6 +125,7 @@ fn api(upload_bytes: u64) -> (Router<Studio>, utoipa::openapi::OpenApi) {
                 .merge(approvals::routes())
                 .merge(chat::routes())
                 .merge(check::routes())
+                .merge(company::routes())
                 .merge(knowledge::routes(upload_bytes))
                 .merge(models::routes())
                 .merge(overview::routes())

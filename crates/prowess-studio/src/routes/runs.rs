@@ -136,7 +136,9 @@ async fn cancel_run(
         Some(_) => return Err(run_not_found(&id)),
         // It has ended, and there is nothing to cancel.
         None => {
-            visible_run(&studio, &caller, &id).await?;
+            let run = visible_run(&studio, &caller, &id).await?;
+            // Or it runs on another server.
+            studio.shared.runs.inner.store.want_cancel(&run.id).await?;
         }
     }
     Ok(StatusCode::ACCEPTED)
@@ -178,10 +180,13 @@ pub(super) async fn events_of(
         return Ok(studio.shared.runs.follow(&live, after));
     }
     let run = visible_run(studio, caller, id).await?;
+    if run.status == RunStatus::Running.as_str() {
+        return Ok(studio.shared.runs.follow_elsewhere(parsed, after));
+    }
     let stored = studio.shared.runs.inner.store.events(&run.id).await?;
     let body = match stored {
         Some(stored) => replay(&stored, after),
-        // It was interrupted before anything was recorded, or runs on another server.
+        // It was interrupted before anything was recorded.
         None => {
             let message = run.error.unwrap_or_else(|| format!("the run is {}", run.status));
             let error = frame(after + 1, "error", &json!({ "message": message }));

@@ -132,6 +132,7 @@ impl From<SkillFileError> for ApiProblem {
                 let message = format!("Skill '{name}' already exists");
                 ApiProblem::conflict("skill-exists", "name", message)
             }
+            SkillFileError::Database(error) => error.into(),
             error @ SkillFileError::Disk { .. } => ApiProblem::internal("using a skill", &error),
         }
     }
@@ -251,14 +252,14 @@ async fn create_skill(
     // In the order of the specification: name, size, uniqueness, content.
     let name: SkillName = new.name.parse()?;
     if new.content.len() > crate::skills::MAX_CONTENT_BYTES {
-        check_content(&new.content, &name, None)?;
+        check_content(&new.content, &name, None, None)?;
     }
     let (files, owner) = (studio.shared.skills.clone(), caller.id.clone());
     let stored = blocking(move || {
         if files.is_taken(&name)? {
             return Err(SkillFileError::Exists(name).into());
         }
-        let content = check_content(&new.content, &name, Some(&owner))?;
+        let content = check_content(&new.content, &name, Some(&owner), None)?;
         files.create(&name, &content.text)?;
         Ok(files.read(&name)?)
     })
@@ -323,7 +324,8 @@ async fn update_skill(
             }
             // AFL-9.4-1: the owner stays.
             let owner = crate::skills::stored_owner(stored);
-            let content = check_content(&update.content, &name, owner.as_deref())?;
+            let content =
+                check_content(&update.content, &name, owner.as_deref(), Some(&stored.text))?;
             let said = owner_of(&content.skill).map(str::to_owned);
             if said != owner && !changer.is_admin {
                 let message = "The owner of a skill cannot be changed";

@@ -26,10 +26,11 @@ use super::runs::{EventsQuery, events_of, last_event};
 use super::skills::blocking;
 use crate::caller::Caller;
 use crate::dify::{self, Loss};
+use crate::limiter::Admission;
 use crate::problem::ApiProblem;
 use crate::questions::UserApprover;
 use crate::request::{Body, UrlPath, UrlQuery, limit, line, new_id, revision, text};
-use crate::runs::{NewRun, OnDisconnect, RunKind, WorkflowStart};
+use crate::runs::{EarlierEvents, LiveRun, NewRun, OnDisconnect, RunKind, TakenRun, WorkflowStart};
 use crate::studio::Studio;
 use crate::timestamp;
 use crate::workflows::{Changed, ExecutionRecord, WorkflowRecord, WorkflowVersion, finish};
@@ -72,7 +73,7 @@ struct ValidateWorkflow {
     graph_data: Map<String, Value>,
 }
 
-#[derive(Serialize, ToSchema)]
+#[derive(Clone, Serialize, ToSchema)]
 struct WorkflowView {
     id: String,
     name: String,
@@ -96,6 +97,8 @@ struct WorkflowQuery {
 #[derive(Serialize, ToSchema)]
 struct WorkflowList {
     workflows: Vec<WorkflowView>,
+    /// The same, by the name of the reference implementation.
+    items: Vec<WorkflowView>,
     total: usize,
 }
 
@@ -107,6 +110,9 @@ struct Validation {
 
 #[derive(Serialize, ToSchema)]
 struct Imported {
+    /// The members of the workflow are also beside it, as in the reference implementation.
+    #[serde(flatten)]
+    members: WorkflowView,
     workflow: WorkflowView,
     /// `agent-flow` or `dify`.
     format: &'static str,
@@ -248,7 +254,8 @@ async fn list_workflows(
     };
     let workflows: Vec<WorkflowView> =
         records.iter().filter(matches).map(|record| view(record, false)).collect();
-    Ok(Json(WorkflowList { total: workflows.len(), workflows }))
+    let items: Vec<WorkflowView> = workflows;
+    Ok(Json(WorkflowList { total: items.len(), workflows: items.clone(), items }))
 }
 
 /// Create a workflow
@@ -441,7 +448,8 @@ async fn import_workflow(
     crate::request::text("description", &description, MAX_DESCRIPTION)?;
     let record = create(&studio, &caller, name, description, import.document).await?;
     let workflow = view(&record, true);
-    let imported = Imported { workflow, format: import.format, losses: import.losses };
+    let members = workflow.clone();
+    let imported = Imported { members, workflow, format: import.format, losses: import.losses };
     Ok((StatusCode::CREATED, Json(imported)))
 }
 
@@ -510,13 +518,16 @@ async fn execute_workflow(
     let record = workflow_of(&studio, &caller, &id).await?;
     let text = record.document.to_string();
     let workflow = runnable(&studio, &caller.id, &record.document, &text).await?;
+    if wanted.input.as_ref().is_some_and(|input| input == "") {
+        return Err(ApiProblem::invalid("input", "Input cannot be empty"));
+    }
     let mut inputs = wanted.inputs;
     if let (Some(input), Some(first)) = (wanted.input, workflow.inputs().first()) {
         inputs.entry((*first).to_owned()).or_insert(input);
     }
     let inputs = prowess_engine::workflow::inputs_of(&workflow, inputs)
         .map_err(|error| ApiProblem::invalid("inputs", error.to_string()))?;
-    studio.admit(&caller.id).await?;
+    let admission = studio.admit(&caller.id).await?;
     let execution = ExecutionRecord {
         id: new_id("ex-")?,
         owner: caller.id.clone(),
@@ -533,7 +544,8 @@ async fn execute_workflow(
         ended_at: None,
     };
     let open = studio.shared.workflows.begin(execution.clone(), studio.now()).await?;
-    start(&studio, &caller, execution, workflow, open, wanted.on_disconnect).await
+    let beginning = Beginning { execution, workflow, open, on_disconnect: wanted.on_disconnect };
+    respond(&studio, &caller.id, beginning, admission).await
 }
 
 /// A workflow without errors.
@@ -556,30 +568,75 @@ async fn runnable(
     }
 }
 
-/// Runs an execution, new or resumed.
-async fn start(
-    studio: &Studio,
-    caller: &Caller,
+/// An execution that begins, or goes on.
+struct Beginning {
     execution: ExecutionRecord,
     workflow: Workflow,
     open: OpenRun,
     on_disconnect: OnDisconnect,
+}
+
+/// Runs an execution, and answers with its events.
+async fn respond(
+    studio: &Studio,
+    user: &str,
+    beginning: Beginning,
+    admission: Admission,
 ) -> Result<Response, ApiProblem> {
-    let (worlds, user) = (studio.clone(), caller.id.clone());
+    let id = beginning.execution.id.clone();
+    let run = start(studio, user, beginning, admission, None).await?;
+    let mut response = studio.shared.runs.respond(&run).await;
+    if let Ok(id) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert("x-execution-id", id);
+    }
+    Ok(response)
+}
+
+/// Continues the execution of a server that is gone.
+pub(super) async fn go_on(
+    studio: &Studio,
+    taken: &TakenRun,
+    earlier: EarlierEvents,
+) -> Result<(), ApiProblem> {
+    let gone = || ApiProblem::internal("continuing a workflow", &"there is no such execution");
+    let workflows = &studio.shared.workflows;
+    let execution = workflows.of_run(&taken.id).await?.ok_or_else(gone)?;
+    let document: Value = serde_json::from_str(&execution.document).unwrap_or_default();
+    let workflow = runnable(studio, &execution.owner, &document, &execution.document).await?;
+    let open = workflows.take(&execution, studio.now(), Some(&taken.node)).await?;
+    let open = open.ok_or_else(gone)?;
+    let user = execution.owner.clone();
+    let on_disconnect = OnDisconnect::Continue;
+    let beginning = Beginning { execution, workflow, open, on_disconnect };
+    start(studio, &user, beginning, Admission::taken_over(), Some(earlier)).await.map(|_| ())
+}
+
+/// Runs an execution, new or resumed.
+async fn start(
+    studio: &Studio,
+    user: &str,
+    beginning: Beginning,
+    mut admission: Admission,
+    earlier: Option<EarlierEvents>,
+) -> Result<Arc<LiveRun>, ApiProblem> {
+    let Beginning { execution, workflow, open, on_disconnect } = beginning;
+    admission.begin_now().await?;
+    let owner = user.to_owned();
+    let (worlds, user) = (studio.clone(), owner.clone());
     let world = blocking(move || Ok(Arc::new(worlds.world_of(&user)?))).await?;
     let model = execution.settings["model"].as_str().map(str::to_owned);
     let model = studio.shared.models.name_of(model.as_deref());
     let live = Arc::new(OnceLock::new());
     let approver = UserApprover {
         questions: studio.shared.questions.clone(),
-        owner: caller.id.clone(),
+        owner: owner.clone(),
         live: Arc::clone(&live),
     };
     let context = WorkflowContext {
         engine: Engine::new(world),
         models: Arc::new(studio.shared.models.clone()),
-        retriever: Some(studio.retriever_of(&caller.id)),
-        skills: Arc::new(studio.skills_of(Some(&caller.id))),
+        retriever: Some(studio.retriever_of(&owner)),
+        skills: Arc::new(studio.skills_of(Some(&owner))),
         fetcher: Arc::new(public_fetcher()),
         consent: Consent::None,
         mode: Mode::Global,
@@ -589,7 +646,7 @@ async fn start(
         executor: prowess_engine::workflow::NodeExecutor::default(),
     };
     let new = NewRun {
-        owner: caller.id.clone(),
+        owner,
         kind: RunKind::Workflow,
         subject: Some(execution.workflow_id.clone()),
         version: Some(execution.revision),
@@ -597,6 +654,8 @@ async fn start(
         model,
         inputs: Value::Object(execution.inputs.clone()),
         on_disconnect,
+        job: None,
+        earlier,
     };
     let ended = execution.id.clone();
     let workflow_start = WorkflowStart {
@@ -606,6 +665,7 @@ async fn start(
             service.spawn_workflow(owner, workflow, open, context, Box::new(approver))
         }),
         at_end: Box::new(move |transaction, run| finish(transaction, &ended, run)),
+        admission,
     };
     let run = studio.shared.runs.start_workflow(workflow_start)?;
     let run_id = run.id.to_string();
@@ -625,11 +685,7 @@ async fn start(
             }
         }
     });
-    let mut response = studio.shared.runs.follow(&followed, 0);
-    if let Ok(id) = HeaderValue::from_str(&execution.id) {
-        response.headers_mut().insert("x-execution-id", id);
-    }
-    Ok(response)
+    Ok(followed)
 }
 
 /// List the executions of a workflow
@@ -711,15 +767,18 @@ async fn resume_execution(
     let (record, _) = execution_of(&studio, &caller, &id).await?;
     let document: Value = serde_json::from_str(&record.document).unwrap_or_default();
     let workflow = runnable(&studio, &caller.id, &document, &record.document).await?;
-    studio.admit(&caller.id).await?;
-    let open = studio.shared.workflows.take(&record, studio.now()).await?.ok_or_else(|| {
-        let message = match record.status.as_str() {
-            "success" => "The execution is complete",
-            _ => "The execution is still running",
-        };
-        ApiProblem::conflict("not-resumable", "id", message)
-    })?;
-    start(&studio, &caller, record, workflow, open, OnDisconnect::Continue).await
+    let admission = studio.admit(&caller.id).await?;
+    let open =
+        studio.shared.workflows.take(&record, studio.now(), None).await?.ok_or_else(|| {
+            let message = match record.status.as_str() {
+                "success" => "The execution is complete",
+                _ => "The execution is still running",
+            };
+            ApiProblem::conflict("not-resumable", "id", message)
+        })?;
+    let on_disconnect = OnDisconnect::Continue;
+    let beginning = Beginning { execution: record, workflow, open, on_disconnect };
+    respond(&studio, &caller.id, beginning, admission).await
 }
 
 /// Cancel an execution
@@ -731,8 +790,11 @@ async fn cancel_execution(
     UrlPath(id): UrlPath<String>,
 ) -> Result<StatusCode, ApiProblem> {
     let (record, _) = execution_of(&studio, &caller, &id).await?;
-    if let Some(run) = record.run_id.and_then(|run| run.parse().ok()) {
-        studio.shared.runs.cancel(run);
+    if let Some(run) = record.run_id {
+        let is_here = run.parse().is_ok_and(|run| studio.shared.runs.cancel(run));
+        if !is_here {
+            studio.shared.runs.inner.store.want_cancel(&run).await?;
+        }
     }
     Ok(StatusCode::ACCEPTED)
 }

@@ -1,6 +1,7 @@
 //! The end of a run: its record is written, then its last event is told.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
 use prowess_core::{Envelope, RunOutcome, Usage};
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 use super::live::LiveRun;
-use super::record::{self, EndedRun, RunStatus, StoredEvents};
+use super::record::{self, EndedRun, RunKind, RunStatus, StoredEvents};
 use super::start::{NewRun, RunEnd, Runs};
 use crate::timestamp;
 
@@ -62,6 +63,7 @@ impl Finish {
         let ended = EndedRun {
             id: self.live.id.to_string(),
             owner: self.new.owner.clone(),
+            node: self.runs.inner.node.clone(),
             status,
             model,
             ended_at: timestamp::millis(SystemTime::now()),
@@ -74,6 +76,13 @@ impl Finish {
             sources,
             events: events(&self.live, &last),
         };
+        if self.is_left_to_others(&envelope) {
+            self.live.log.push(last);
+            self.live.log.end();
+            self.runs.inner.forget(self.live.id);
+            unfinished.disarm();
+            return envelope;
+        }
         // The record of the start comes first.
         let begun = self.begun.await.unwrap_or(Err(DatabaseError::Closed));
         let store = &self.runs.inner.store;
@@ -106,6 +115,15 @@ impl Finish {
         self.runs.inner.forget(self.live.id);
         unfinished.disarm();
         envelope
+    }
+}
+
+impl Finish {
+    /// Whether the run was cut off because this server stops, and another one continues it.
+    fn is_left_to_others(&self, envelope: &Envelope) -> bool {
+        self.runs.inner.is_leaving.load(Ordering::Relaxed)
+            && envelope.outcome == RunOutcome::Cancelled
+            && matches!(self.new.kind, RunKind::Skill | RunKind::Workflow)
     }
 }
 

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use prowess_core::{Event, RunId};
 use serde::Deserialize;
 use serde_json::Value;
+use tokio::sync::watch;
 use utoipa::ToSchema;
 
 use crate::events::{EventLog, LogLimits, RunFrames};
@@ -22,10 +23,25 @@ pub(crate) enum OnDisconnect {
     Continue,
 }
 
+/// What another server has written down of a run.
+#[derive(Clone, Debug)]
+pub(crate) struct EarlierEvents {
+    pub(crate) id: RunId,
+    /// The number of events that are gone.
+    pub(crate) gone: u64,
+    pub(crate) frames: Vec<Bytes>,
+}
+
 /// A run that goes on.
 #[derive(Debug)]
 pub(crate) struct LiveRun {
     pub(crate) id: RunId,
+    /// Its id in the execution service; another one if the run was taken over from another server.
+    pub(crate) service_id: RunId,
+    /// Whether its record has been written, so that other servers know it.
+    pub(crate) is_recorded: watch::Sender<bool>,
+    /// The number of events that were written down before it began here.
+    pub(crate) first_noted: u64,
     pub(crate) owner: String,
     pub(crate) on_disconnect: OnDisconnect,
     pub(crate) log: Arc<EventLog>,
@@ -38,12 +54,35 @@ impl LiveRun {
     pub(crate) fn new(id: RunId, owner: &str, on_disconnect: OnDisconnect) -> Self {
         Self {
             id,
+            service_id: id,
+            is_recorded: watch::Sender::new(false),
+            first_noted: 0,
             owner: owner.to_owned(),
             on_disconnect,
             log: Arc::new(EventLog::new(LogLimits::USUAL)),
             started: Instant::now(),
             frames: Mutex::default(),
             first_token_ms: OnceLock::new(),
+        }
+    }
+
+    /// A run that another server began, with the frames that it has written down.
+    pub(crate) fn resumed(
+        service_id: RunId,
+        owner: &str,
+        on_disconnect: OnDisconnect,
+        earlier: &EarlierEvents,
+    ) -> Self {
+        let limits = LogLimits::USUAL;
+        let log = EventLog::resumed(limits, earlier.gone, earlier.frames.clone());
+        let last = earlier.gone + earlier.frames.len() as u64;
+        Self {
+            id: earlier.id,
+            service_id,
+            first_noted: last,
+            log: Arc::new(log),
+            frames: Mutex::new(RunFrames::after(last)),
+            ..Self::new(earlier.id, owner, on_disconnect)
         }
     }
 

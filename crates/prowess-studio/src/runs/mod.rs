@@ -6,9 +6,9 @@ mod record;
 mod slots;
 mod start;
 
-pub(crate) use live::{LiveRun, OnDisconnect};
+pub(crate) use live::{EarlierEvents, LiveRun, OnDisconnect};
 pub(crate) use record::{
-    EndedRun, RunFilter, RunKind, RunRecord, RunStatus, RunStore, StoredEvents, storable,
+    EndedRun, RunFilter, RunKind, RunRecord, RunStatus, RunStore, StoredEvents, TakenRun, storable,
 };
 pub(crate) use slots::{RunSlots, SlotLimits};
 pub(crate) use start::{NewRun, RunEnd, RunScope, Runs, WorkflowStart};

@@ -1,12 +1,14 @@
 //! Records of runs in the database.
 
+use bytes::Bytes;
 use prowess_server::database::{
     Connection, Database, DatabaseError, Row, Transaction, Value as Cell, values,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 
+use crate::events::frame;
 use crate::timestamp;
 
 /// What ran.
@@ -113,6 +115,8 @@ pub(crate) struct StartedRun {
     pub(crate) version: Option<i64>,
     pub(crate) model: Option<String>,
     pub(crate) inputs: Value,
+    /// What another server needs to run it again.
+    pub(crate) job: Option<Value>,
     pub(crate) node: String,
     pub(crate) started_at: i64,
 }
@@ -122,6 +126,8 @@ pub(crate) struct StartedRun {
 pub(crate) struct EndedRun {
     pub(crate) id: String,
     pub(crate) owner: String,
+    /// The server that it ran on, which must still be its owner.
+    pub(crate) node: String,
     pub(crate) status: RunStatus,
     pub(crate) model: Option<String>,
     pub(crate) ended_at: i64,
@@ -151,7 +157,7 @@ impl RunStore {
             .write(move |transaction| {
                 transaction.execute(
                     "INSERT INTO studio_runs (id, owner, kind, subject, version, model, status, node, \
-                     started_at, inputs) VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'running', ?7, ?8, ?9)",
+                     started_at, inputs, job) VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'running', ?7, ?8, ?9, ?10)",
                     &values![
                         run.id.clone(),
                         run.owner.clone(),
@@ -161,7 +167,8 @@ impl RunStore {
                         run.model.clone(),
                         run.node.clone(),
                         run.started_at,
-                        run.inputs.to_string()
+                        run.inputs.to_string(),
+                        run.job.as_ref().map(Value::to_string)
                     ],
                 )?;
                 Ok(())
@@ -238,17 +245,103 @@ impl RunStore {
             .await
     }
 
-    /// Marks the runs of a server that has ended as interrupted.
-    pub(crate) fn interrupt_blocking(&self, node: &str, now: i64) -> Result<u64, DatabaseError> {
-        let node = node.to_owned();
+    /// Marks all runs that were cut off as interrupted, with the events that were written down.
+    pub(crate) fn interrupt_all_blocking(&self, now: i64) -> Result<usize, DatabaseError> {
         self.database.write_blocking(move |transaction| {
-            let message = "the server was stopped while it ran";
-            transaction.execute(
-                "UPDATE studio_runs SET status = 'interrupted', ended_at = ?1, error = ?2 \
-                 WHERE status = 'running' AND node = ?3",
-                &values![now, message, node.clone()],
-            )
+            let sql = "SELECT id FROM studio_runs WHERE status = 'running'";
+            let rows = transaction.query(sql, &[])?;
+            for row in &rows {
+                if let Some(run) = TakenRun::read(transaction, &row.get::<String>("id")?)? {
+                    interrupt(transaction, &run, now)?;
+                }
+            }
+            Ok(rows.len())
         })
+    }
+
+    /// Marks a run that can't be continued as interrupted.
+    pub(crate) async fn interrupt(&self, run: TakenRun, now: i64) -> Result<(), DatabaseError> {
+        self.database.write(move |transaction| interrupt(transaction, &run, now)).await
+    }
+
+    /// Writes down events of runs that go on; returns the number of the last event of each that was written.
+    pub(crate) async fn note(
+        &self,
+        news: Vec<(String, u64, u64, String)>,
+        node: &str,
+    ) -> Result<Vec<(String, u64)>, DatabaseError> {
+        if news.is_empty() {
+            return Ok(Vec::new());
+        }
+        let node = node.to_owned();
+        self.database
+            .write(move |transaction| {
+                let mut written = Vec::new();
+                for (id, first, last, frames) in &news {
+                    // Not of a run that has ended, is not recorded yet, or was taken over.
+                    let sql = "INSERT INTO studio_run_frames (run_id, first, last, frames) \
+                               SELECT CAST(?1 AS TEXT), CAST(?2 AS BIGINT), CAST(?3 AS BIGINT), CAST(?4 AS TEXT) \
+                               WHERE EXISTS (SELECT 1 FROM studio_runs WHERE id = ?1 \
+                               AND status = 'running' AND node = ?5)";
+                    let cells =
+                        values![id.as_str(), *first, *last, frames.as_str(), node.as_str()];
+                    if transaction.execute(sql, &cells)? > 0 {
+                        written.push((id.clone(), *last));
+                    }
+                }
+                Ok(written)
+            })
+            .await
+    }
+
+    /// The events of a run after a number, as far as they are written down, each with its number.
+    pub(crate) async fn noted(&self, id: &str, after: u64) -> Result<Noted, DatabaseError> {
+        let id = id.to_owned();
+        self.database
+            .read(move |connection| {
+                let mut frames = noted_frames(connection, &id, after)?;
+                let sql = "SELECT gone, frames FROM studio_run_events WHERE run_id = ?1";
+                let row = connection.query_optional(sql, &values![id.clone()])?;
+                let is_over = row.is_some();
+                if let Some(row) = row {
+                    let gone: i64 = row.get("gone")?;
+                    frames = numbered(gone + 1, &row.get::<String>("frames")?);
+                    frames.retain(|(number, _)| *number > after);
+                }
+                Ok(Noted { frames, is_over })
+            })
+            .await
+    }
+
+    /// Asks the server that a run is on to cancel it.
+    pub(crate) async fn want_cancel(&self, id: &str) -> Result<(), DatabaseError> {
+        let id = id.to_owned();
+        self.database
+            .write(move |transaction| {
+                let sql =
+                    "UPDATE studio_runs SET cancel_wanted = 1 WHERE id = ?1 AND status = 'running'";
+                transaction.execute(sql, &values![id.clone()]).map(|_| ())
+            })
+            .await
+    }
+
+    /// The runs of a server that others were asked to cancel.
+    pub(crate) async fn cancelled_elsewhere(
+        &self,
+        node: &str,
+    ) -> Result<Vec<String>, DatabaseError> {
+        let node = node.to_owned();
+        self.database
+            .read(move |connection| {
+                let sql = "SELECT id FROM studio_runs \
+                           WHERE status = 'running' AND node = ?1 AND cancel_wanted = 1";
+                connection
+                    .query(sql, &values![node.clone()])?
+                    .iter()
+                    .map(|row| row.get("id"))
+                    .collect()
+            })
+            .await
     }
 
     /// The tokens that an owner has used on a date.
@@ -265,12 +358,128 @@ impl RunStore {
     }
 }
 
-/// Records the end of a run, its events and its usage.
-pub(crate) fn end(transaction: &mut Transaction<'_>, run: &EndedRun) -> Result<(), DatabaseError> {
+/// What is written down of a run that goes on.
+pub(crate) struct Noted {
+    /// The events with their numbers.
+    pub(crate) frames: Vec<(u64, Bytes)>,
+    /// Whether there will be no more.
+    pub(crate) is_over: bool,
+}
+
+/// A run whose server is gone.
+#[derive(Clone, Debug)]
+pub(crate) struct TakenRun {
+    pub(crate) id: String,
+    pub(crate) owner: String,
+    pub(crate) kind: String,
+    pub(crate) version: Option<i64>,
+    pub(crate) job: Option<Value>,
+    /// The server that it was on.
+    pub(crate) node: String,
+    /// The events that were written down, with their numbers.
+    pub(crate) frames: Vec<(u64, Bytes)>,
+}
+
+impl TakenRun {
+    pub(crate) fn read(
+        connection: &mut Connection<'_>,
+        id: &str,
+    ) -> Result<Option<Self>, DatabaseError> {
+        let sql = "SELECT owner, kind, version, job, node \
+                   FROM studio_runs WHERE id = ?1";
+        let Some(row) = connection.query_optional(sql, &values![id])? else { return Ok(None) };
+        let json = |text: Option<String>| text.and_then(|text| serde_json::from_str(&text).ok());
+        Ok(Some(Self {
+            id: id.to_owned(),
+            owner: row.get("owner")?,
+            kind: row.get("kind")?,
+            version: row.get("version")?,
+            job: json(row.get("job")?),
+            node: row.get("node")?,
+            frames: noted_frames(connection, id, 0)?,
+        }))
+    }
+
+    /// The text of the answer so far.
+    fn text(&self) -> String {
+        let tokens = self.frames.iter().filter_map(|(_, frame)| {
+            let data = std::str::from_utf8(frame).ok()?.split_once("\nevent: token\ndata: ")?.1;
+            serde_json::from_str::<Value>(data.trim_end()).ok()?["content"]
+                .as_str()
+                .map(str::to_owned)
+        });
+        tokens.collect()
+    }
+}
+
+fn noted_frames(
+    connection: &mut Connection<'_>,
+    id: &str,
+    after: u64,
+) -> Result<Vec<(u64, Bytes)>, DatabaseError> {
+    let sql = "SELECT first, frames FROM studio_run_frames \
+               WHERE run_id = ?1 AND last > ?2 ORDER BY first";
+    let rows = connection.query(sql, &values![id, after])?;
+    let mut frames = Vec::new();
+    for row in &rows {
+        frames.extend(numbered(row.get("first")?, &row.get::<String>("frames")?));
+    }
+    frames.retain(|(number, _)| *number > after);
+    Ok(frames)
+}
+
+/// Frames with their numbers. A frame has no empty line inside: its data is one line.
+fn numbered(first: i64, frames: &str) -> Vec<(u64, Bytes)> {
+    let first = u64::try_from(first).unwrap_or(1);
+    let frames = frames.split_inclusive("\n\n").filter(|frame| frame.ends_with("\n\n"));
+    (first..).zip(frames.map(|frame| Bytes::copy_from_slice(frame.as_bytes()))).collect()
+}
+
+/// Ends a run that was cut off. Its text so far is kept.
+fn interrupt(
+    transaction: &mut Transaction<'_>,
+    run: &TakenRun,
+    now: i64,
+) -> Result<(), DatabaseError> {
+    let message = "the server was stopped while it ran";
+    let last = run.frames.last().map_or(0, |(number, _)| *number);
+    let first = run.frames.first().map_or(1, |(number, _)| *number);
+    let mut frames: String =
+        run.frames.iter().filter_map(|(_, frame)| std::str::from_utf8(frame).ok()).collect();
+    let data = json!({ "message": message });
+    for frame in [
+        frame(last + 1, "error", &data),
+        frame(last + 2, "done", &json!({ "status": "error", "message": message })),
+    ] {
+        frames.push_str(&String::from_utf8_lossy(&frame));
+    }
+    let text = storable(&run.text());
     transaction.execute(
+        "UPDATE studio_runs SET status = 'interrupted', ended_at = ?1, error = ?2, output = ?3 \
+         WHERE id = ?4 AND status = 'running'",
+        &values![now, message, text.as_str(), run.id.as_str()],
+    )?;
+    transaction.execute(
+        "INSERT INTO studio_run_events (run_id, gone, frames) VALUES (?1, ?2, ?3) \
+         ON CONFLICT (run_id) DO NOTHING",
+        &values![run.id.as_str(), first - 1, frames],
+    )?;
+    let cells = values![run.id.as_str()];
+    transaction.execute("DELETE FROM studio_run_frames WHERE run_id = ?1", &cells)?;
+    transaction.execute(
+        "UPDATE studio_chat_messages SET status = 'interrupted', content = ?1 \
+         WHERE run_id = ?2 AND status = 'running'",
+        &values![text, run.id.as_str()],
+    )?;
+    Ok(())
+}
+
+/// Records the end of a run, its events and its usage. Nothing is recorded if another server has taken it over.
+pub(crate) fn end(transaction: &mut Transaction<'_>, run: &EndedRun) -> Result<(), DatabaseError> {
+    let ended = transaction.execute(
         "UPDATE studio_runs SET status = ?1, model = COALESCE(?2, model), ended_at = ?3, \
          first_token_ms = ?4, input_tokens = ?5, output_tokens = ?6, cost = ?7, output = ?8, error = ?9, \
-         sources = ?10 WHERE id = ?11",
+         sources = ?10, job = NULL WHERE id = ?11 AND node = ?12 AND status = 'running'",
         &values![
             run.status.as_str(),
             run.model.clone(),
@@ -282,9 +491,15 @@ pub(crate) fn end(transaction: &mut Transaction<'_>, run: &EndedRun) -> Result<(
             storable(&run.output),
             run.error.as_deref().map(storable),
             run.sources.as_ref().map(Value::to_string),
-            run.id.clone()
+            run.id.clone(),
+            run.node.clone()
         ],
     )?;
+    if ended == 0 {
+        return Err(DatabaseError::Busy);
+    }
+    transaction
+        .execute("DELETE FROM studio_run_frames WHERE run_id = ?1", &values![run.id.clone()])?;
     transaction.execute(
         "INSERT INTO studio_run_events (run_id, gone, frames) VALUES (?1, ?2, ?3)",
         &values![run.id.clone(), run.events.gone, run.events.frames.clone()],

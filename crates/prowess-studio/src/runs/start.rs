@@ -3,27 +3,32 @@
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::pin;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use axum::response::Response;
+use bytes::Bytes;
 use http::HeaderValue;
 use prowess_core::{Envelope, Event, Problem, RunId, RunOutcome};
 use prowess_engine::CancellationToken;
 use prowess_engine::service::{ExecutionService, Owner, RunHandle};
-use prowess_server::database::{DatabaseError, Transaction};
+use prowess_server::database::{DatabaseError, DatabaseKind, Transaction};
 use prowess_server::metrics::prometheus_client::metrics::gauge::Gauge;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use super::finish::{Finish, Unfinished};
-use super::live::{LiveRun, OnDisconnect};
+use super::live::{EarlierEvents, LiveRun, OnDisconnect};
 use super::record::{RunKind, RunStore, StartedRun};
 use super::slots::{RunSlots, SlotsFull};
-use crate::events::{EventBody, event_response};
+use crate::events::{EventBody, EventLog, LogLimits, event_response, frame as frame_of};
+use crate::limiter::Admission;
 use crate::problem::ApiProblem;
 use crate::timestamp;
 
+/// How often the events of a run of another server are looked for.
+const LOOK: std::time::Duration = std::time::Duration::from_millis(100);
 /// The response header with the id of a run.
 pub(crate) const RUN_ID: &str = "x-run-id";
 
@@ -43,6 +48,8 @@ pub(crate) struct RunsInner {
     pub(crate) active: Gauge,
     /// Notified when a run is forgotten: it has ended and is recorded.
     pub(crate) forgotten: Notify,
+    /// Whether what is cancelled from now on belongs to the other servers.
+    pub(crate) is_leaving: AtomicBool,
 }
 
 /// A run that is wanted.
@@ -56,6 +63,10 @@ pub(crate) struct NewRun {
     pub(crate) model: Option<String>,
     pub(crate) inputs: Value,
     pub(crate) on_disconnect: OnDisconnect,
+    /// What another server needs to run it again.
+    pub(crate) job: Option<Value>,
+    /// What another server has written down of it, if it is taken over.
+    pub(crate) earlier: Option<EarlierEvents>,
     /// The price of the model's tokens.
     pub(crate) price: Option<crate::models::Price>,
 }
@@ -98,6 +109,7 @@ pub(crate) struct WorkflowStart {
     pub(crate) live: Arc<OnceLock<Arc<LiveRun>>>,
     pub(crate) spawn: SpawnWorkflow,
     pub(crate) at_end: AtEnd,
+    pub(crate) admission: Admission,
 }
 
 impl From<Envelope> for RunEnd {
@@ -123,6 +135,7 @@ impl Runs {
                 live,
                 active: Gauge::default(),
                 forgotten: Notify::new(),
+                is_leaving: AtomicBool::new(false),
             }),
         }
     }
@@ -134,13 +147,14 @@ impl Runs {
 
     /// Cancels a run; returns whether it went on here.
     pub(crate) fn cancel(&self, id: RunId) -> bool {
-        self.inner.service.cancel(id)
+        self.live(id).is_some_and(|live| self.inner.service.cancel(live.service_id))
     }
 
     /// Starts a run. Its work begins when it has a slot.
     pub(crate) fn start<F>(
         &self,
         new: NewRun,
+        mut admission: Admission,
         work: impl FnOnce(RunScope) -> F,
     ) -> Result<Arc<LiveRun>, ApiProblem>
     where
@@ -150,7 +164,7 @@ impl Runs {
         let owner = Owner::new(&new.owner);
         let mut started = None;
         let handle = self.inner.service.spawn(&owner, |context, _sink| {
-            let live = Arc::new(LiveRun::new(context.id(), &new.owner, new.on_disconnect));
+            let live = Arc::new(live_run(context.id(), &new));
             started = Some(Arc::clone(&live));
             let scope = RunScope { live: Arc::clone(&live), cancel: context.cancel().clone() };
             let cancel = context.cancel().clone();
@@ -160,11 +174,15 @@ impl Runs {
             async move {
                 // Dropped with the task, so that a run always ends.
                 let unfinished = Unfinished::of(&finish);
+                let tell = |position: usize| {
+                    scope.live.custom("queued", &json!({ "position": position }));
+                };
                 tokio::select! {
                     biased;
-                    () = place.wait(|position| {
-                        scope.live.custom("queued", &json!({ "position": position }));
-                    }) => {}
+                    () = async {
+                        admission.wait(tell).await;
+                        place.wait(tell).await;
+                    } => {}
                     () = cancel.cancelled() => {
                         let message = "the run was cancelled".to_owned();
                         let envelope = Envelope::not_started(
@@ -177,6 +195,7 @@ impl Runs {
                 let end = work.await;
                 // The slot is free before the end is told, so that a reader can start the next run at once.
                 drop(place);
+                drop(admission);
                 finish.finish(end, unfinished).await
             }
         })?;
@@ -186,9 +205,9 @@ impl Runs {
 
     /// Starts a workflow, which the service runs: its tools wait in the service's own queue.
     pub(crate) fn start_workflow(&self, start: WorkflowStart) -> Result<Arc<LiveRun>, ApiProblem> {
-        let WorkflowStart { new, live: known, spawn, at_end } = start;
+        let WorkflowStart { new, live: known, spawn, at_end, admission } = start;
         let mut handle = spawn(&self.inner.service, &Owner::new(&new.owner))?;
-        let live = Arc::new(LiveRun::new(handle.id(), &new.owner, new.on_disconnect));
+        let live = Arc::new(live_run(handle.id(), &new));
         let _ = known.set(Arc::clone(&live));
         let begun = self.begin(&new, &live);
         let finish = Finish::new(self.clone(), Arc::clone(&live), new, begun);
@@ -201,6 +220,7 @@ impl Runs {
                 }
             }
             let envelope = handle.join().await;
+            drop(admission);
             finish.finish(RunEnd { envelope, at_end: Some(at_end) }, unfinished).await;
         });
         Ok(live)
@@ -214,6 +234,11 @@ impl Runs {
     ) -> tokio::task::JoinHandle<Result<(), DatabaseError>> {
         self.inner.live().insert(live.id, Arc::clone(live));
         self.inner.active.inc();
+        if new.earlier.is_some() {
+            // Its record exists.
+            live.is_recorded.send_replace(true);
+            return tokio::spawn(async { Ok(()) });
+        }
         let store = self.inner.store.clone();
         let run = StartedRun {
             id: live.id.to_string(),
@@ -223,25 +248,54 @@ impl Runs {
             version: new.version,
             model: new.model.clone(),
             inputs: new.inputs.clone(),
+            job: new.job.clone(),
             node: self.inner.node.clone(),
             started_at: timestamp::millis(SystemTime::now()),
         };
-        tokio::spawn(async move { store.begin(run).await })
+        let live = Arc::clone(live);
+        tokio::spawn(async move {
+            let begun = store.begin(run).await;
+            live.is_recorded.send_replace(true);
+            begun
+        })
+    }
+
+    /// The response of a run that has just begun. Where several servers share a database, all of them know the run before the
+    /// client does; the model works meanwhile.
+    pub(crate) async fn respond(&self, live: &Arc<LiveRun>) -> Response {
+        if self.inner.store.database.kind() == DatabaseKind::Postgres {
+            // The sender lives as long as the run.
+            let _ = live.is_recorded.subscribe().wait_for(|is_recorded| *is_recorded).await;
+        }
+        self.follow(live, 0)
     }
 
     /// The response that follows a live run.
     pub(crate) fn follow(&self, live: &Arc<LiveRun>, after: u64) -> Response {
         let (service, id, on_disconnect) =
-            (self.inner.service.clone(), live.id, live.on_disconnect);
+            (self.inner.service.clone(), live.service_id, live.on_disconnect);
         let body = EventBody::new(Arc::clone(&live.log), after, move |is_last| {
             if is_last && on_disconnect == OnDisconnect::Cancel {
                 service.cancel(id);
             }
         });
-        let mut response = event_response(body);
-        let id = HeaderValue::from_str(&live.id.to_string()).expect("hexadecimal digits");
-        response.headers_mut().insert(RUN_ID, id);
-        response
+        with_run_id(event_response(body), live.id)
+    }
+
+    /// The response that follows a run of another server, by what that one writes down.
+    pub(crate) fn follow_elsewhere(&self, id: RunId, after: u64) -> Response {
+        let log = Arc::new(EventLog::resumed(LogLimits::USUAL, after, Vec::new()));
+        let has_left = CancellationToken::default();
+        let leave = has_left.clone();
+        let body = EventBody::new(Arc::clone(&log), after, move |_| leave.cancel());
+        let store = self.inner.store.clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                () = has_left.cancelled() => {}
+                () = copy_events(&store, id, after, &log) => log.end(),
+            }
+        });
+        with_run_id(event_response(body), id)
     }
 }
 
@@ -268,6 +322,47 @@ impl RunsInner {
 
     pub(crate) fn live(&self) -> MutexGuard<'_, HashMap<RunId, Arc<LiveRun>>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Copies the events of a run of another server until it has ended.
+async fn copy_events(store: &RunStore, id: RunId, after: u64, log: &EventLog) {
+    let mut last = after;
+    loop {
+        match store.noted(&id.to_string(), last).await {
+            Ok(noted) => {
+                for (number, frame) in noted.frames {
+                    if number > last + 1 {
+                        let gap = json!({ "from": last + 1, "to": number - 1 });
+                        // Its number stands for those that are gone.
+                        (last + 1..number - 1).for_each(|_| log.push(Bytes::new()));
+                        log.push(frame_of(number - 1, "gap", &gap));
+                    }
+                    if number > last {
+                        log.push(frame);
+                        last = number;
+                    }
+                }
+                if noted.is_over {
+                    return;
+                }
+            }
+            Err(error) => tracing::warn!(run_id = %id, %error, "events were not found"),
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+fn with_run_id(mut response: Response, id: RunId) -> Response {
+    let id = HeaderValue::from_str(&id.to_string()).expect("hexadecimal digits");
+    response.headers_mut().insert(RUN_ID, id);
+    response
+}
+
+fn live_run(service_id: RunId, new: &NewRun) -> LiveRun {
+    match &new.earlier {
+        None => LiveRun::new(service_id, &new.owner, new.on_disconnect),
+        Some(earlier) => LiveRun::resumed(service_id, &new.owner, new.on_disconnect, earlier),
     }
 }
 

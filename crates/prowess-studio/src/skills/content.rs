@@ -55,13 +55,14 @@ pub(crate) fn model_of(text: &str, name: &str) -> Result<(Skill, Vec<Diagnostic>
 }
 
 /// Checks a text that somebody wants to save under a name (specification §9.1, §9.4). `owner` is written into it where
-/// it names none.
+/// it names none. `stored` is the text that it replaces.
 pub(crate) fn check_content(
     content: &str,
     name: &SkillName,
     owner: Option<&str>,
+    stored: Option<&str>,
 ) -> Result<CheckedContent, ApiProblem> {
-    require_size(content)?;
+    require_size(content, owner, stored)?;
     let checked = read(content, Some(name.as_str()));
     require_valid(&checked, name)?;
     let text = match owner {
@@ -70,8 +71,6 @@ pub(crate) fn check_content(
         }
         _ => content.to_owned(),
     };
-    // The owner's line counts too: what is on the disk must stay editable.
-    require_size(&text)?;
     let Checked { skill, .. } = read(&text, Some(name.as_str()));
     // Front matter in braces has no line for it.
     if owner.is_some() && skill.owner.is_none() {
@@ -81,8 +80,18 @@ pub(crate) fn check_content(
     Ok(CheckedContent { text, skill })
 }
 
-fn require_size(content: &str) -> Result<(), ApiProblem> {
-    if content.len() <= MAX_CONTENT_BYTES {
+/// Refuses a text that is too large. The owner's line does not count if the server made the stored text too large by adding
+/// it: a text of the maximum size stays editable with the line that it got.
+fn require_size(
+    content: &str,
+    owner: Option<&str>,
+    stored: Option<&str>,
+) -> Result<(), ApiProblem> {
+    let line = owner.map(owner_line);
+    let has_line = |line: &String| content.lines().any(|it| it == line);
+    let was_added = stored.is_some_and(|stored| stored.len() > MAX_CONTENT_BYTES);
+    let added = line.filter(has_line).filter(|_| was_added).map_or(0, |line| line.len() + 1);
+    if content.len().saturating_sub(added) <= MAX_CONTENT_BYTES {
         return Ok(());
     }
     let message = format!(
@@ -136,10 +145,14 @@ fn sentence(message: &str) -> String {
     }
 }
 
+fn owner_line(owner: &str) -> String {
+    format!("{OWNER}: {}", emit::scalar(owner))
+}
+
 /// Adds the owner as the last line of the front matter. Everything else stays byte for byte.
 fn with_owner(content: &str, document: &Document<'_>, owner: &str) -> String {
     // An entry with an empty value is completed; a second one would be a duplicate key.
-    let line = format!("{OWNER}: {}", emit::scalar(owner));
+    let line = owner_line(owner);
     let line_break = if content.contains("\r\n") { "\r\n" } else { "\n" };
     if let Some(entry) = document.root.entries.iter().find(|entry| entry.key == OWNER) {
         let from = entry.key_span.start as usize;

@@ -7,8 +7,10 @@ use std::time::SystemTime;
 
 use prowess_files::atomic::{self, WriteOptions};
 use prowess_files::{lock_file, private};
+use prowess_server::database::{Database, DatabaseError, values};
 
-use crate::skills::SkillName;
+use super::SkillName;
+use super::table::SkillTable;
 
 /// The file of a skill.
 const FILE: &str = "SKILL.md";
@@ -21,10 +23,15 @@ const MAX_FILE_BYTES: u64 = 1 << 20;
 /// Maximum number of folders that a list looks at.
 const MAX_SKILLS: usize = 10_000;
 
-/// The folder of all skills.
-#[derive(Clone, Debug)]
+/// The row of the settings that says that a folder was imported.
+pub(crate) const IMPORTED: &str = "skills-imported";
+
+/// The folder of all skills, or their table where several servers share a database.
+#[derive(Clone)]
 pub(crate) struct SkillFiles {
     root: PathBuf,
+    /// Where it is set, the table is the truth, and the folder has copies for tools.
+    table: Option<SkillTable>,
 }
 
 /// A skill's file.
@@ -47,12 +54,57 @@ pub(crate) enum SkillFileError {
     Exists(SkillName),
     #[error("cannot use `{}`: {source}", .path.display())]
     Disk { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
 }
 
 impl SkillFiles {
     /// The skills in a folder, which is created when the first one is.
     pub(crate) fn new(root: PathBuf) -> Self {
-        Self { root }
+        Self { root, table: None }
+    }
+
+    /// The skills of a database that was opened before.
+    pub(crate) fn of_table(root: PathBuf, database: Database) -> Self {
+        Self { root, table: Some(SkillTable { database }) }
+    }
+
+    /// Skills in a database, with copies in a folder. The first server of a database imports the skills of its folder.
+    pub(crate) fn in_database(root: PathBuf, database: Database) -> Result<Self, SkillFileError> {
+        let folder = Self::new(root);
+        let table = SkillTable { database };
+        let is_first = table.database.write_blocking(|transaction| {
+            let sql = "INSERT INTO studio_settings (name, value) VALUES (?1, 'true') \
+                       ON CONFLICT (name) DO NOTHING";
+            transaction.execute(sql, &values![IMPORTED])
+        })? > 0;
+        if is_first {
+            for stored in folder.all()? {
+                table.insert(&stored.name, &stored.text, stored.modified)?;
+            }
+        }
+        Ok(Self { table: Some(table), ..folder })
+    }
+
+    /// Brings the copy of a skill up to date.
+    fn copy(&self, name: &SkillName, text: &str) -> Result<(), SkillFileError> {
+        let path = self.folder(name).join(FILE);
+        let disk = |source| SkillFileError::Disk { path: path.clone(), source };
+        if atomic::read_text(&path, MAX_FILE_BYTES).ok().flatten().as_deref() == Some(text) {
+            return Ok(());
+        }
+        private::private_folder(&self.folder(name)).map_err(disk)?;
+        atomic::write(&path, text.as_bytes(), WriteOptions::PRIVATE).map_err(disk)
+    }
+
+    /// Writes all skills into another folder, as a backup has them.
+    pub(crate) fn export(&self, target: &Path) -> Result<usize, SkillFileError> {
+        let target = Self::new(target.to_owned());
+        let skills = self.all()?;
+        for stored in &skills {
+            target.copy(&stored.name, &stored.text)?;
+        }
+        Ok(skills.len())
     }
 
     fn folder(&self, name: &SkillName) -> PathBuf {
@@ -60,13 +112,23 @@ impl SkillFiles {
         self.root.join(name.as_str())
     }
 
-    /// The folder of a skill, for its tools.
-    pub(crate) fn directory(&self, name: &SkillName) -> PathBuf {
-        self.folder(name)
+    /// The folder of a skill with this text, for its tools.
+    pub(crate) fn directory(
+        &self,
+        name: &SkillName,
+        text: &str,
+    ) -> Result<PathBuf, SkillFileError> {
+        if self.table.is_some() {
+            self.copy(name, text)?;
+        }
+        Ok(self.folder(name))
     }
 
     /// Reads a skill. Files are replaced as a whole, so that no lock is needed.
     pub(crate) fn read(&self, name: &SkillName) -> Result<StoredSkill, SkillFileError> {
+        if let Some(table) = &self.table {
+            return table.read(name);
+        }
         let folder = self.folder(name);
         // A link could lead anywhere, and another spelling of the name is another skill's.
         if !is_real_folder(&folder) || !self.has_exact(name) {
@@ -103,6 +165,9 @@ impl SkillFiles {
 
     /// All readable skills. Others are omitted (specification §9.3).
     pub(crate) fn all(&self) -> Result<Vec<StoredSkill>, SkillFileError> {
+        if let Some(table) = &self.table {
+            return table.all();
+        }
         let entries = match fs::read_dir(&self.root) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -116,6 +181,10 @@ impl SkillFiles {
 
     /// Creates a skill. It appears with its file in one step, so that a failure leaves nothing.
     pub(crate) fn create(&self, name: &SkillName, text: &str) -> Result<(), SkillFileError> {
+        if let Some(table) = &self.table {
+            table.create(name, text)?;
+            return self.copy(name, text);
+        }
         self.exclusively(|| {
             if self.is_taken(name)? {
                 return Err(SkillFileError::Exists(name.clone()));
@@ -134,6 +203,9 @@ impl SkillFiles {
 
     /// Whether a name is taken, in any spelling (specification §4).
     pub(crate) fn is_taken(&self, name: &SkillName) -> Result<bool, SkillFileError> {
+        if let Some(table) = &self.table {
+            return table.is_taken(name);
+        }
         match fs::read_dir(&self.root) {
             Ok(entries) => Ok(entries.flatten().any(|entry| {
                 entry.file_name().to_str().is_some_and(|it| it.eq_ignore_ascii_case(name.as_str()))
@@ -147,8 +219,13 @@ impl SkillFiles {
     pub(crate) fn update<T, E: From<SkillFileError>>(
         &self,
         name: &SkillName,
-        change: impl FnOnce(&StoredSkill) -> Result<(String, T), E>,
+        mut change: impl FnMut(&StoredSkill) -> Result<(String, T), E>,
     ) -> Result<T, E> {
+        if let Some(table) = &self.table {
+            let (text, result) = table.update(name, change)?;
+            self.copy(name, &text)?;
+            return Ok(result);
+        }
         let folder = self.folder(name);
         // Before the lock, which would create a file in a folder that does not exist.
         self.read(name)?;
@@ -164,8 +241,14 @@ impl SkillFiles {
     pub(crate) fn delete<E: From<SkillFileError>>(
         &self,
         name: &SkillName,
-        may: impl FnOnce(&StoredSkill) -> Result<(), E>,
+        mut may: impl FnMut(&StoredSkill) -> Result<(), E>,
     ) -> Result<(), E> {
+        if let Some(table) = &self.table {
+            table.delete(name, may)?;
+            // Only a copy, which nothing reads any more.
+            let _ = fs::remove_dir_all(self.folder(name));
+            return Ok(());
+        }
         self.exclusively(|| {
             let folder = self.folder(name);
             let disk = |source| SkillFileError::Disk { path: folder.clone(), source };
@@ -293,7 +376,7 @@ mod tests {
                 scope.spawn(move || {
                     for _ in 0..20 {
                         let text = char::from(b'a' + number).to_string().repeat(20_000);
-                        let change = |_: &StoredSkill| Ok::<_, SkillFileError>((text, ()));
+                        let change = |_: &StoredSkill| Ok::<_, SkillFileError>((text.clone(), ()));
                         files.update(&one, change).expect("it is changed");
                         let read = files.read(&one).expect("it is there").text;
                         assert_eq!(read.len(), 20_000);

@@ -12,7 +12,7 @@ use super::content::{model_of, owner_of};
 use super::{SkillFiles, SkillName};
 
 /// Finds the skills of one owner.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct OwnerSkills {
     pub(crate) files: SkillFiles,
     /// The owner's id; `None` sees all, as administrators do.
@@ -39,18 +39,24 @@ impl SkillResolver for OwnerSkills {
             return Err(missing());
         }
         let is_tools = loaded.skill.kind == SkillKind::Tools || !loaded.skill.tools.is_empty();
-        Ok(Arc::new(if is_tools { self.in_folder(loaded, &name)? } else { loaded }))
+        Ok(Arc::new(if is_tools { self.in_folder(loaded, &name, &stored.text)? } else { loaded }))
     }
 }
 
 impl OwnerSkills {
     /// Tools work in the skill's folder, and their approvals are about its files.
-    fn in_folder(&self, loaded: LoadedSkill, name: &SkillName) -> Result<LoadedSkill, Problem> {
-        let failed = |error: std::io::Error| {
+    fn in_folder(
+        &self,
+        loaded: LoadedSkill,
+        name: &SkillName,
+        text: &str,
+    ) -> Result<LoadedSkill, Problem> {
+        let failed = |error: &dyn std::fmt::Display| {
             let message = format!("cannot read the folder of `{name}`: {error}");
             Problem::new("skill-unreadable", ProblemKind::Failed, message)
         };
-        let directory = self.files.directory(name).canonicalize().map_err(failed)?;
+        let directory = self.files.directory(name, text).map_err(|error| failed(&error))?;
+        let directory = directory.canonicalize().map_err(|error| failed(&error))?;
         let file = directory.join("SKILL.md");
         Ok(LoadedSkill { directory: Some(directory), file, ..loaded })
     }

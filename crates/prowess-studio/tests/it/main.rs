@@ -2,10 +2,12 @@
 
 mod accounts;
 mod chat;
+mod company;
 mod knowledge;
 mod mistakes;
 mod owners;
 mod pages;
+mod reference_clients;
 mod runs;
 #[cfg(target_os = "linux")]
 mod several_servers;

@@ -17,6 +17,11 @@ fn the_description_is_complete_and_stable() {
             assert!(operation["responses"]["401"].is_object(), "{method} {path}");
         }
     }
+    let text = description.to_string();
+    let references = text.split("\"$ref\":\"#").skip(1).filter_map(|rest| rest.split('"').next());
+    for reference in references {
+        assert!(description.pointer(reference).is_some(), "{reference} is not described");
+    }
     let routes: Vec<String> = description["paths"]
         .as_object()
         .expect("paths")

@@ -95,6 +95,19 @@ fn the_limit_of_a_text_is_51200_bytes() {
     let created = ada.post("/skills", &json!({ "name": "larger", "content": of(51_201) }));
     assert_eq!((created.problem().0, created.problem().1.as_str()), (400, "content"));
     assert_eq!(ada.put("/skills/large", &json!({ "content": of(51_200) })).status, 200);
+    // The line that the server adds does not count, also when the text comes back with it.
+    let head = "---\ndescription: x\n---\n";
+    let of = |bytes: usize| format!("{head}{}", "x".repeat(bytes - head.len()));
+    let whole =
+        ada.create_skill("whole", &of(51_200))["content"].as_str().expect("text").to_owned();
+    assert!(whole.len() > 51_200 && whole.contains(&ada.user_id));
+    let listed = ada.get("/skills").json();
+    assert_eq!(listed["skills"][0]["name"], "whole", "{listed}");
+    let edited = whole.replacen("x\n---\n", "y\n---\n", 1);
+    assert_eq!(ada.put("/skills/whole", &json!({ "content": edited })).status, 200);
+    assert_eq!(ada.put("/skills/whole", &json!({ "content": of(51_201) })).problem().0, 400);
+    let larger = ada.post("/skills", &json!({ "name": "wholer", "content": of(51_201) }));
+    assert_eq!(larger.problem().0, 400);
 }
 
 #[test]

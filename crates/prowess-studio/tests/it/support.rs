@@ -12,7 +12,7 @@ use prowess_server::clock::{ManualClock, Timestamp};
 use prowess_server::database::Database;
 use prowess_server::http::{ServeOptions, Shutdown};
 use prowess_server::{Secret, Server, ServerOptions};
-use prowess_studio::{Studio, StudioLimits, StudioOptions};
+use prowess_studio::{CompanySettings, Studio, StudioLimits, StudioOptions};
 use prowess_testkit::ScriptedProvider;
 use serde_json::{Value, json};
 
@@ -28,7 +28,8 @@ pub(crate) struct TestStudio {
     pub(crate) server: Server,
     pub(crate) clock: ManualClock,
     data: PathBuf,
-    runtime: tokio::runtime::Runtime,
+    /// Absent after a crash.
+    runtime: Option<tokio::runtime::Runtime>,
     shutdown: Shutdown,
     serving: Option<tokio::task::JoinHandle<()>>,
     /// Removed when it is dropped.
@@ -88,6 +89,24 @@ impl TestStudio {
         Self::node(folder, config, limits, &database, "test")
     }
 
+    /// A studio whose users may log in with a company.
+    pub(crate) fn with_company(issuer: &str) -> Self {
+        let folder = prowess_testkit::temporary();
+        let database = folder.path().join("data/studio.db").display().to_string();
+        let company = CompanySettings {
+            name: "Example".to_owned(),
+            issuer: issuer.to_owned(),
+            client_id: "studio".to_owned(),
+            client_secret: None,
+            public_url: "https://studio.example".to_owned(),
+            mail_domains: Vec::new(),
+        };
+        let limits = StudioLimits::USUAL;
+        let mut studio = Self::open(folder.path(), "", limits, &database, "test", Some(company));
+        studio.kept = Some(folder);
+        studio
+    }
+
     /// One of several servers on a database.
     pub(crate) fn node(
         folder: &Path,
@@ -95,6 +114,17 @@ impl TestStudio {
         limits: StudioLimits,
         database: &str,
         node: &str,
+    ) -> Self {
+        Self::open(folder, config, limits, database, node, None)
+    }
+
+    fn open(
+        folder: &Path,
+        config: &str,
+        limits: StudioLimits,
+        database: &str,
+        node: &str,
+        company: Option<CompanySettings>,
     ) -> Self {
         let data = folder.join("data");
         std::fs::create_dir_all(folder.join("config")).expect("a folder");
@@ -124,6 +154,8 @@ impl TestStudio {
                 environment: vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())],
                 node: node.to_owned(),
                 embedders: Vec::new(),
+                objects: None,
+                company,
                 limits,
             },
         )
@@ -137,7 +169,15 @@ impl TestStudio {
             let options = ServeOptions { grace: Duration::from_secs(1), ..ServeOptions::default() };
             studio.serve(listener, options, stop).await.expect("it serves");
         });
-        Self { address, server, clock, data, runtime, shutdown, serving: Some(serving), kept: None }
+        let (runtime, serving) = (Some(runtime), Some(serving));
+        Self { address, server, clock, data, runtime, shutdown, serving, kept: None }
+    }
+
+    /// Ends it at once, as a power failure would: nothing that it does is finished.
+    pub(crate) fn crash(mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
     }
 
     /// A path below the folder of data.
@@ -177,7 +217,8 @@ impl TestStudio {
     }
 
     fn client_of(&self, user: &User) -> Client {
-        let tokens = self.runtime.block_on(self.server.sessions().start(user)).expect("tokens");
+        let runtime = self.runtime.as_ref().expect("it runs");
+        let tokens = runtime.block_on(self.server.sessions().start(user)).expect("tokens");
         Client {
             address: self.address,
             token: Some(tokens.access_token.expose().to_owned()),
@@ -189,9 +230,8 @@ impl TestStudio {
 impl Drop for TestStudio {
     fn drop(&mut self) {
         self.shutdown.request();
-        if let Some(serving) = self.serving.take() {
-            let ended =
-                self.runtime.block_on(async { tokio::time::timeout(IN_VAIN, serving).await });
+        if let (Some(serving), Some(runtime)) = (self.serving.take(), &self.runtime) {
+            let ended = runtime.block_on(async { tokio::time::timeout(IN_VAIN, serving).await });
             assert!(ended.is_ok() || std::thread::panicking(), "the studio does not stop");
         }
     }

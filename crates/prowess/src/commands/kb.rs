@@ -7,6 +7,9 @@ mod new;
 mod remove;
 mod search;
 
+#[cfg(feature = "server")]
+pub(super) use new::embedder;
+
 use clap::{Args, Subcommand, ValueEnum};
 use prowess_knowledge::{BaseError, BaseName};
 

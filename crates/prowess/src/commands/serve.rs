@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use prowess_core::Problem;
+use prowess_knowledge::KnowledgeBases;
 use prowess_server::database::{Database, DatabaseUrl};
 use prowess_server::http::{ServeOptions, Shutdown};
-use prowess_server::{Server, ServerOptions};
-use prowess_studio::{Studio, StudioLimits, StudioOptions};
+use prowess_server::{Secret, Server, ServerOptions};
+use prowess_studio::{CompanySettings, OfferedEmbedder, Studio, StudioLimits, StudioOptions};
 use tokio::net::TcpListener;
 
 use super::Outcome;
@@ -54,6 +55,27 @@ pub(crate) struct Arguments {
     /// The address to listen on; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8787")]
     listen: SocketAddr,
+    /// A table of embeddings, or the URL of a server of them, for knowledge bases
+    #[arg(long, value_name = "FILE|URL")]
+    embedder: Option<String>,
+    /// The embedding model, if the embedder is a server
+    #[arg(long, value_name = "MODEL", requires = "embedder")]
+    embedding_model: Option<String>,
+    /// The OpenID Connect issuer of a company whose users may log in
+    #[arg(long, value_name = "URL", requires = "oidc_client", requires = "public_url")]
+    oidc_issuer: Option<String>,
+    /// The name of this server at the issuer
+    #[arg(long, value_name = "ID", requires = "oidc_issuer")]
+    oidc_client: Option<String>,
+    /// A file with the password of this server at the issuer
+    #[arg(long, value_name = "FILE", requires = "oidc_issuer")]
+    oidc_secret_file: Option<PathBuf>,
+    /// The domain of mail addresses that may log in; all without one
+    #[arg(long, value_name = "DOMAIN", requires = "oidc_issuer")]
+    oidc_mail_domain: Vec<String>,
+    /// The address of this server as browsers know it
+    #[arg(long, value_name = "URL")]
+    public_url: Option<String>,
     /// Runs of skills per minute and user
     #[arg(long, value_name = "NUMBER", default_value_t = StudioLimits::USUAL.runs_per_minute)]
     runs_per_minute: usize,
@@ -158,7 +180,9 @@ fn serve(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error>
             config: world.state.config.clone(),
             environment: world.environment.clone(),
             node: node_name(arguments),
-            embedders: Vec::new(),
+            embedders: embedder(arguments)?,
+            objects: None,
+            company: company(arguments)?,
             limits: StudioLimits {
                 runs_per_minute: arguments.runs_per_minute.max(1),
                 running: arguments.runs.max(1),
@@ -205,11 +229,49 @@ fn serve(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error>
     })
 }
 
-/// The name of this server among several: runs that it has not finished are its own after a restart.
+/// The name of this server among several.
 fn node_name(arguments: &Arguments) -> String {
     if arguments.place.database.is_none() {
         return "local".to_owned();
     }
+    // Not the same after a restart: the others continue what was running before, and this server is a new one.
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    format!("{} {}", host.trim(), arguments.listen)
+    let started = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let started = started.map_or(0, |time| time.as_nanos());
+    format!("{} {} {} {started}", host.trim(), arguments.listen, std::process::id())
+}
+
+/// The company whose users may log in.
+fn company(arguments: &Arguments) -> Result<Option<CompanySettings>, Error> {
+    let (Some(issuer), Some(client_id), Some(public_url)) =
+        (&arguments.oidc_issuer, &arguments.oidc_client, &arguments.public_url)
+    else {
+        return Ok(None);
+    };
+    let client_secret = match &arguments.oidc_secret_file {
+        None => None,
+        Some(path) => {
+            let text = std::fs::read_to_string(path);
+            let text = text.map_err(|error| Error::io("read", path, &error))?;
+            Some(Secret::new(text.trim_end_matches(['\r', '\n'])))
+        }
+    };
+    let host = issuer.split("//").nth(1).and_then(|rest| rest.split(['/', ':']).next());
+    Ok(Some(CompanySettings {
+        name: host.unwrap_or(issuer).to_owned(),
+        issuer: issuer.clone(),
+        client_id: client_id.clone(),
+        client_secret,
+        public_url: public_url.clone(),
+        mail_domains: arguments.oidc_mail_domain.clone(),
+    }))
+}
+
+/// The embedder that knowledge bases may use.
+fn embedder(arguments: &Arguments) -> Result<Vec<OfferedEmbedder>, Error> {
+    let Some(given) = &arguments.embedder else { return Ok(Vec::new()) };
+    let bases = KnowledgeBases::open(&arguments.place.data()?.join("knowledge"));
+    let model = arguments.embedding_model.as_deref();
+    let identity = crate::commands::kb::embedder(&bases, given, model)?;
+    Ok(vec![OfferedEmbedder { id: "default".to_owned(), identity }])
 }

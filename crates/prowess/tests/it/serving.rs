@@ -23,9 +23,13 @@ struct Serving {
 
 impl Serving {
     fn start(scene: &Scene) -> Self {
-        let arguments = ["serve", "--data", "data", "--listen", "127.0.0.1:0"];
+        Self::start_in(scene, "data", &[])
+    }
+
+    fn start_in(scene: &Scene, data: &str, more: &[&str]) -> Self {
+        let arguments = ["serve", "--data", data, "--listen", "127.0.0.1:0"];
         let mut child = scene
-            .command(&arguments)
+            .command(&[&arguments, more].concat())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())
@@ -54,6 +58,24 @@ impl Serving {
         let status = answer.split(' ').nth(1).and_then(|word| word.parse().ok()).expect("a status");
         let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
         (status, body.to_owned())
+    }
+
+    fn upload(&self, base: &str, name: &str, token: &str, text: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).expect("it listens");
+        stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a timeout");
+        let body = format!(
+            "--l\r\ncontent-disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\r\n{text}\r\n--l--\r\n"
+        );
+        let head = format!(
+            "POST /api/v1/knowledge/{base}/upload HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\
+             authorization: Bearer {token}\r\ncontent-type: multipart/form-data; boundary=l\r\n\
+             content-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).expect("it is sent");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        answer
     }
 
     fn json(&self, method: &str, path: &str, token: &str, body: &Value) -> Value {
@@ -136,6 +158,10 @@ fn what_was_acknowledged_survives_a_kill() {
     let (_, events) =
         serving.send("POST", "/api/v1/skills/kept/run", &token, &json!({ "inputs": {} }));
     assert!(events.contains("first done"), "{events}");
+    let base = json!({ "name": "facts" });
+    assert_eq!(serving.send("POST", "/api/v1/knowledge", &token, &base).0, 201);
+    let uploaded = serving.upload("facts", "kept.md", &token, "The keeper is Belmiro Quint.");
+    assert!(uploaded.contains("\"added\""), "{uploaded}");
     let node = |id: &str, kind: &str, data: Value| json!({ "id": id, "type": kind, "data": data });
     let edge = |source: &str, target: &str| json!({ "source": source, "target": target });
     let graph = json!({
@@ -174,6 +200,12 @@ fn what_was_acknowledged_survives_a_kill() {
         .filter_map(|run| run["status"].as_str())
         .collect();
     assert_eq!(statuses, ["interrupted", "success"]);
+    let path = "/api/v1/knowledge/facts/search?query=keeper";
+    let found = serving.json("GET", path, &token, &json!({}));
+    assert_eq!(found["results"][0]["doc_id"], "kept.md", "{found}");
+    let path = "/api/v1/knowledge/facts/documents/kept.md/file";
+    let (_, file) = serving.send("GET", path, &token, &json!({}));
+    assert!(file.contains("Belmiro Quint"), "{file}");
     let path = format!("/api/v1/workflows/{id}/executions");
     let executions = serving.json("GET", &path, &token, &json!({}));
     let execution = &executions["executions"][0];
@@ -209,4 +241,64 @@ fn a_backup_is_restored_elsewhere() {
     let serving = Serving::start(&scene);
     let token = serving.log_in();
     assert_eq!(serving.json("GET", "/api/v1/skills/kept", &token, &json!({}))["prompt"], "Hello\n");
+}
+
+#[test]
+fn another_server_continues_what_a_killed_one_was_running() {
+    let Some(postgres) = prowess_testkit::postgres::PrivatePostgres::start() else { return };
+    let provider = ScriptedProvider::start(Script::by(|_| {
+        Reply::answer(Answer::text(["half"]).gate("go").then(" whole"))
+    }));
+    let config = format!(
+        "model = \"test/small\"\n[providers.test]\nkind = \"openai\"\nbase_url = \"{}/v1\"\n",
+        provider.url()
+    );
+    let scene = scene().home("home").file("home/.config/prowess/config.toml", config);
+    let url = postgres.url();
+    let shared = ["--database", url.as_str()];
+    let add = ["serve", "user", "add", "ada", "--admin", "--data", "one", "--password-stdin"];
+    scene.run_with(&[&add[..], &shared].concat(), PASSWORD);
+    let (one, two) =
+        (Serving::start_in(&scene, "one", &shared), Serving::start_in(&scene, "two", &shared));
+    let token = one.log_in();
+    let create = json!({ "name": "kept", "content": "---\ndescription: x\n---\nHello\n" });
+    assert_eq!(one.send("POST", "/api/v1/skills", &token, &create).0, 201);
+    // The file is where the specification says, on the server that wrote it.
+    assert!(scene.path().join("one/skills/kept/SKILL.md").is_file());
+    let body = json!({ "inputs": {}, "on_disconnect": "continue" }).to_string();
+    let mut stream = TcpStream::connect(&one.address).expect("it listens");
+    let head = format!(
+        "POST /api/v1/skills/kept/run HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).expect("it is sent");
+    let mut told = BufReader::new(stream);
+    let mut id = String::new();
+    loop {
+        let mut line = String::new();
+        assert!(told.read_line(&mut line).expect("a line") > 0, "it ends too early");
+        if let Some(value) = line.strip_prefix("x-run-id: ") {
+            value.trim().clone_into(&mut id);
+        }
+        if line.contains("half") {
+            break;
+        }
+    }
+    // Its record is written while it already works.
+    let path = format!("/api/v1/runs/{id}");
+    while two.send("GET", &path, &token, &json!({})).0 != 200 {
+        std::thread::yield_now();
+    }
+    one.kill();
+    // The second request to the model is the other server's.
+    provider.request(1);
+    provider.open("go");
+    let (status, events) =
+        two.send("GET", &format!("/api/v1/runs/{id}/events"), &token, &json!({}));
+    assert_eq!(status, 200, "{events}");
+    assert!(events.contains("event: restart") && events.contains(" whole"), "{events}");
+    assert!(events.contains("\"status\":\"success\""), "{events}");
+    let run = two.json("GET", &format!("/api/v1/runs/{id}"), &token, &json!({}));
+    assert_eq!((&run["status"], &run["output"]), (&json!("success"), &json!("half whole")));
 }

@@ -17,12 +17,24 @@ class Session {
 
   /** Takes up the session of an earlier visit, if there is one. */
   async restore(): Promise<void> {
+    if (await this.#fromCompany()) return;
     if (stored() === null) {
       this.user = null;
       return;
     }
     const token = await this.token();
     this.user = token === "" ? null : await this.#me();
+  }
+
+  /** What the provider of a company has sent the browser back with; `false` if it has not. */
+  async #fromCompany(): Promise<boolean> {
+    const query = new URLSearchParams(location.search);
+    const [code, state] = [query.get("code"), query.get("state")];
+    if (location.pathname !== "/sign-in" || code === null || state === null) return false;
+    // It works once, and is not for the history.
+    history.replaceState(null, "", "/");
+    await this.#begin("/api/v1/auth/company/finish", { code, state }).catch(() => undefined);
+    return this.user != null;
   }
 
   async signIn(username: string, password: string): Promise<void> {

@@ -5,7 +5,7 @@ fn name() -> SkillName {
 }
 
 fn saved(content: &str) -> Result<CheckedContent, ApiProblem> {
-    check_content(content, &name(), Some("7"))
+    check_content(content, &name(), Some("7"), None)
 }
 
 fn refused(content: &str) -> (String, String) {

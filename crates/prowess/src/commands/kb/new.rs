@@ -56,7 +56,10 @@ pub(super) fn run(
         let exists = prowess_knowledge::BaseError::Exists { name: name.to_string() };
         return Err(failed(&exists));
     }
-    let embedder = embedder(bases, arguments)?;
+    let embedder = match &arguments.embedder {
+        Some(given) => Some(embedder(bases, given, arguments.embedding_model.as_deref())?),
+        None => None,
+    };
     let settings = BaseSettings { language: arguments.language, embedder };
     bases.create(name, &settings).map_err(|error| failed(&error))?;
     printer.say(&format!("created knowledge base `{name}`"));
@@ -64,17 +67,18 @@ pub(super) fn run(
     Ok(Outcome::Fine)
 }
 
-fn embedder(
+/// The embedder that a file or a URL is, stored beside the knowledge bases if it is a file.
+pub(in crate::commands) fn embedder(
     bases: &KnowledgeBases,
-    arguments: &Arguments,
-) -> Result<Option<EmbedderIdentity>, Error> {
-    let Some(given) = &arguments.embedder else { return Ok(None) };
+    given: &str,
+    model: Option<&str>,
+) -> Result<EmbedderIdentity, Error> {
     let is_url = given.starts_with("http://") || given.starts_with("https://");
-    match (is_url, &arguments.embedding_model) {
+    match (is_url, model) {
         (true, Some(model)) => {
             let endpoint = embed::EmbeddingEndpoint::ask(given, model);
             let endpoint = endpoint.map_err(|error| failed(&error.into()))?;
-            Ok(Some(endpoint.stamp().clone()))
+            Ok(endpoint.stamp().clone())
         }
         (true, None) => {
             Err(Error::usage(format!("`{given}` is a server, which may have several models"))
@@ -84,7 +88,7 @@ fn embedder(
             .hint("drop it, or give the URL of a server")),
         (false, None) => {
             let table = embed::EmbeddingTable::keep(Path::new(given), bases.root());
-            Ok(Some(table.map_err(|error| failed(&error))?.stamp().clone()))
+            Ok(table.map_err(|error| failed(&error))?.stamp().clone())
         }
     }
 }
