@@ -12,6 +12,7 @@ mod resolve;
 mod run;
 mod scan;
 mod start_up;
+mod studio;
 
 use anyhow::Result;
 
@@ -45,6 +46,7 @@ const BENCHES: &[Bench] = &[
     Bench { name: "resolve", summary: resolve::SUMMARY, run: resolve::run },
     Bench { name: "run", summary: run::SUMMARY, run: run::run },
     Bench { name: "scan", summary: scan::SUMMARY, run: scan::run },
+    Bench { name: "studio", summary: studio::SUMMARY, run: studio::run },
 ];
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
