@@ -136,6 +136,8 @@ struct Events {
     body: Vec<u8>,
     /// How much of the body was looked at.
     read: usize,
+    /// Whether the last chunk was seen.
+    is_over: bool,
     last_id: u64,
 }
 
@@ -149,7 +151,8 @@ impl Events {
             body.len()
         );
         stream.write_all(&[head.as_bytes(), body].concat()).await?;
-        let mut events = Self { stream, raw: Vec::new(), body: Vec::new(), read: 0, last_id: 0 };
+        let mut events =
+            Self { stream, raw: Vec::new(), body: Vec::new(), read: 0, is_over: false, last_id: 0 };
         loop {
             if let Some(end) = find(&events.raw, b"\r\n\r\n") {
                 let head = String::from_utf8_lossy(&events.raw[..end]).into_owned();
@@ -169,20 +172,18 @@ impl Events {
         Ok(self.stream.read_buf(&mut self.raw).await? > 0)
     }
 
-    /// Moves whole chunks into the body; returns whether the last one was seen.
-    fn unpack(&mut self) -> Result<bool, Error> {
+    /// Moves whole chunks into the body.
+    fn unpack(&mut self) -> Result<(), Error> {
         while let Some(line) = find(&self.raw, b"\r\n") {
             let size = usize::from_str_radix(std::str::from_utf8(&self.raw[..line])?.trim(), 16)?;
             if self.raw.len() < line + 2 + size + 2 {
-                return Ok(false);
+                break;
             }
             self.body.extend_from_slice(&self.raw[line + 2..line + 2 + size]);
             self.raw.drain(..line + 2 + size + 2);
-            if size == 0 {
-                return Ok(true);
-            }
+            self.is_over |= size == 0;
         }
-        Ok(false)
+        Ok(())
     }
 
     /// The next frame.
@@ -197,13 +198,12 @@ impl Events {
                 }
                 return Ok(Some(String::from_utf8(frame)?));
             }
-            if self.unpack()? || find(&self.body[self.read..], b"\n\n").is_some() {
-                if find(&self.body[self.read..], b"\n\n").is_some() {
-                    continue;
-                }
+            if self.is_over {
                 return Ok(None);
             }
-            if !self.fill().await? {
+            self.unpack()?;
+            let has_frame = find(&self.body[self.read..], b"\n\n").is_some();
+            if !has_frame && !self.is_over && !self.fill().await? {
                 return Ok(None);
             }
         }

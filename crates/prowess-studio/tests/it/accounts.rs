@@ -48,7 +48,15 @@ fn everything_needs_a_token() {
     let studio = TestStudio::start();
     let nobody = studio.nobody();
     let description = nobody.get("/openapi.json").json();
-    let open = ["/auth/login", "/auth/refresh", "/auth/logout", "/auth/setup", "/auth/options", "/auth/company/start", "/auth/company/finish"];
+    let open = [
+        "/auth/login",
+        "/auth/refresh",
+        "/auth/logout",
+        "/auth/setup",
+        "/auth/options",
+        "/auth/company/start",
+        "/auth/company/finish",
+    ];
     let mut seen = 0;
     for (path, methods) in description["paths"].as_object().expect("paths") {
         let path = path.replace("{name}", "x").replace("{id}", "x").replace("{version}", "1");
