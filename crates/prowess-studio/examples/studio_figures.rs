@@ -43,7 +43,7 @@ fn main() -> Result<(), Error> {
         ["provider"] => runtime.block_on(serve(Router::new().fallback(provide))),
         ["bare", provider] => {
             let provider = provider.to_owned();
-            let pass = move |body: Bytes| pass(provider.clone(), body);
+            let pass = move |body: Bytes| std::future::ready(pass(provider.clone(), body));
             runtime.block_on(serve(Router::new().fallback(pass)))
         }
         [prowess, streams] => runtime.block_on(measure(prowess, streams.parse()?, None)),
@@ -102,7 +102,7 @@ async fn provide(body: Bytes) -> Response {
 }
 
 /// A bare axum server that hands the provider's events on, as simply as that can be done.
-async fn pass(provider: String, body: Bytes) -> Response {
+fn pass(provider: String, body: Bytes) -> Response {
     let (sender, receiver) = tokio::sync::mpsc::channel::<Result<Bytes, Error>>(64);
     tokio::spawn(async move {
         let Ok(mut events) = Events::post(&provider, "/v1/chat/completions", "", &body).await
@@ -242,8 +242,10 @@ impl Events {
         while let Some(token) = self.token().await? {
             text.push_str(&token);
         }
-        let whole: String = (0..expected).map(|number| format!("t{number} ")).collect();
-        if text == whole {
+        let words = text.split_terminator(' ').enumerate();
+        let is_whole = words.clone().count() == expected
+            && words.into_iter().all(|(number, word)| word == format!("t{number}"));
+        if is_whole {
             return Ok(());
         }
         Err(format!("tokens were lost or are in another order: {text}").into())

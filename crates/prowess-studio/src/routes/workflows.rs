@@ -471,7 +471,8 @@ async fn export_workflow(
 }
 
 /// List the saved revisions of a workflow
-#[utoipa::path(get, path = "/workflows/{id}/versions", tag = "workflows", params(("id" = String, Path)),
+#[utoipa::path(get, path = "/workflows/{id}/versions", operation_id = "list_workflow_versions",
+    tag = "workflows", params(("id" = String, Path)),
     responses((status = 200, body = WorkflowVersionList), Problems))]
 async fn list_versions(
     State(studio): State<Studio>,
@@ -484,7 +485,8 @@ async fn list_versions(
 }
 
 /// Show a revision of a workflow
-#[utoipa::path(get, path = "/workflows/{id}/versions/{revision}", tag = "workflows",
+#[utoipa::path(get, path = "/workflows/{id}/versions/{revision}",
+    operation_id = "get_workflow_version", tag = "workflows",
     params(("id" = String, Path), ("revision" = i64, Path)),
     responses((status = 200, body = WorkflowView), Problems))]
 async fn get_version(

@@ -24,7 +24,7 @@ fn a_company_is_offered_and_its_log_in_is_bound_to_the_browser() {
         })
         .page("/keys", Reply::json(200, &json!({ "keys": [] }))),
     );
-    let studio = TestStudio::with_company(&issuer.url());
+    let studio = TestStudio::with_company(issuer.url());
     let nobody = studio.nobody();
     let options = nobody.get("/auth/options").json();
     assert_eq!(

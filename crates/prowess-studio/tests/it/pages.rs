@@ -10,11 +10,14 @@ fn the_description_is_complete_and_stable() {
     let description = studio.nobody().get("/openapi.json");
     assert_eq!(description.status, 200);
     let description = description.json();
+    let mut ids = std::collections::HashSet::new();
     for (path, methods) in description["paths"].as_object().expect("paths") {
         for (method, operation) in methods.as_object().expect("methods") {
             let summary = operation["summary"].as_str().unwrap_or_default();
             assert!(!summary.is_empty() && !summary.ends_with('.'), "{method} {path}: {summary:?}");
             assert!(operation["responses"]["401"].is_object(), "{method} {path}");
+            let id = operation["operationId"].as_str().expect("an id").to_owned();
+            assert!(ids.insert(id), "{method} {path} has the id of another operation");
         }
     }
     let text = description.to_string();
