@@ -6,6 +6,7 @@ mod studio;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use anyhow::{Context as _, Result, bail};
 
@@ -121,6 +122,8 @@ fn run_tools(prowess: &Path) -> Result<()> {
         terminal::heading(trial.title);
         let mut command = process::command(prowess);
         command.arg("run").args(trial.arguments).arg("--yes");
+        // What is to be refused must not wait for an answer on a terminal.
+        command.stdin(Stdio::null());
         terminal::say(&format!("$ {}", process::describe(&command)));
         let succeeded = command.status().context("could not start prowess")?.success();
         if succeeded != trial.succeeds {
