@@ -53,15 +53,19 @@ async fn several_nodes_on_one_database_are_one_registry() {
     // Wrong passwords, too (attack registry-D4).
     let guess = json!({ "username": "acme", "password": "a wrong password" });
     let mut statuses = Vec::new();
+    let begin = std::time::Instant::now();
     for node in [&first, &second, &third].into_iter().cycle().take(MOST_GUESSES) {
         let request = node.request(Method::POST, "/api/v1/log-in", None);
         let request = request.header("content-type", "application/json").body(guess.to_string());
         statuses.push(node.send(request).await.status);
     }
     assert_eq!(statuses[0], 401);
-    let refused = statuses.iter().position(|status| *status == 429).expect("a limit");
-    assert!(statuses[refused..].iter().all(|status| *status == 429), "{statuses:?}");
-    assert!(refused <= 10, "{statuses:?}");
+    // Ten at once, and one more every six seconds, however slow the machine is.
+    let most = 10 + begin.elapsed().as_secs() / 6;
+    let guesses = statuses.iter().filter(|status| **status == 401).count();
+    assert!(statuses.contains(&429), "{statuses:?}");
+    assert!(statuses.iter().all(|status| [401, 429].contains(status)), "{statuses:?}");
+    assert!(u64::try_from(guesses).is_ok_and(|count| count <= most), "{statuses:?}");
 
     // The same version at all nodes at once: one wins.
     let packages = ["1.1.0"; 3].map(|version| skill("weather", version));

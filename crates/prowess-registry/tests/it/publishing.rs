@@ -63,6 +63,26 @@ async fn a_published_skill_can_be_read_on_every_route() {
     assert_eq!(scene.packages().await, [package]);
 }
 
+// GAIA-4.3-4.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_pages_of_an_experimental_skill_carry_a_warning() {
+    let scene = Scene::start().await;
+    let token = scene.user("acme").await;
+    scene.publish_ok(&token, "acme", &skill("weather", "1.0.0")).await;
+    for path in ["/acme/weather", "/acme/weather/1.0.0"] {
+        let page = scene.get(path).await;
+        assert_eq!(page.status, 200, "{path}");
+        let text = page.text();
+        assert!(text.contains("Experimental."), "{path}");
+        assert!(text.contains("installing it needs --allow-experimental"), "{path}");
+    }
+    scene
+        .until("the warning is in the list", || async {
+            scene.get("/search?q=weather").await.text().contains("Experimental: not signed")
+        })
+        .await;
+}
+
 // GAIA-10.4-3.
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_stored_without_a_token() {
