@@ -588,11 +588,14 @@ impl StagedRepository<'_> {
     }
 }
 
+/// Whether a folder has an entry of a name.
+type HasEntry<'h> = dyn Fn(&str) -> bool + 'h;
+
 /// The folders around changes that would have certain entries, in the upper layer or in the user's folder.
 fn folders_with(
     folder: &RunFolder,
     set: &ChangeSet,
-    wanted: &dyn Fn(&dyn Fn(&str) -> bool) -> bool,
+    wanted: &dyn Fn(&HasEntry<'_>) -> bool,
 ) -> Vec<PathBuf> {
     use std::os::unix::fs::FileTypeExt as _;
     let mut seen: BTreeSet<(usize, &Path)> = BTreeSet::new();
