@@ -2,6 +2,7 @@
 
 mod account;
 mod approvals;
+mod changes;
 mod chat;
 mod check;
 mod company;
@@ -123,6 +124,7 @@ fn api(upload_bytes: u64) -> (Router<Studio>, utoipa::openapi::OpenApi) {
             OpenApiRouter::new()
                 .merge(account::routes())
                 .merge(approvals::routes())
+                .merge(changes::routes())
                 .merge(chat::routes())
                 .merge(check::routes())
                 .merge(company::routes())

@@ -106,3 +106,76 @@ fn models_are_listed_tested_and_restricted() {
     let other = ada.post("/models/test", &json!({ "model": "test/other" })).json();
     assert_eq!(other["error"], "`test/other` is not among the models of this studio");
 }
+
+/// Changes of a tool of a user, as a run leaves them that needs a decision.
+#[cfg(target_os = "linux")]
+fn pending_changes(studio: &TestStudio, user: &str, id: &str) -> std::path::PathBuf {
+    // The folders of a user are made by the first request.
+    let root = studio.path(&format!("users/{user}"));
+    let work = root.join("work");
+    std::fs::create_dir_all(root.join("data")).expect("made");
+    let mut run = prowess_changes::RunFolder::create(&root.join("data/changes"), id).expect("made");
+    run.add_copies_layer(&work, false).expect("a layer");
+    run.mark_start().expect("marked");
+    let upper = run.layers()[0].upper();
+    for name in [".npmrc", "report.md"] {
+        std::fs::write(upper.join(name), "x\n").expect("written");
+    }
+    let change = |name: &str, decision: &str, reason: serde_json::Value| {
+        let path = work.join(name);
+        json!({ "path": path, "kind": "added", "bytes": 2, "decision": decision, "reason": reason })
+    };
+    let note = json!({
+        "version": 1, "title": "probe/go", "skill": "probe", "digest": "", "exit_code": 0,
+        "changes": [
+            change(".npmrc", "ask", json!("package managers run what it names")),
+            change("report.md", "apply", json!(null)),
+        ],
+    });
+    run.set_note(note.to_string().as_bytes()).expect("noted");
+    run.keep_pending().expect("kept");
+    work
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn changes_of_tools_are_listed_and_decided_about() {
+    let studio = TestStudio::start();
+    let (ada, bob) = (studio.user("ada"), studio.user("bob"));
+    for user in [&ada, &bob] {
+        assert_eq!(user.get("/changes").json(), json!({ "runs": [] }));
+    }
+    let work = pending_changes(&studio, &ada.user_id, "0123456789abcdef");
+    let listed = ada.get("/changes").json();
+    let run = &listed["runs"][0];
+    assert_eq!((&run["run"], &run["tool"]), (&json!("0123456789abcdef"), &json!("probe/go")));
+    assert_eq!((&run["state"], &run["changes_applied"]), (&json!("pending"), &json!(false)));
+    assert_eq!(run["changes"][0]["decision"], "ask");
+    let patch = ada.get("/changes/0123456789abcdef/patch").json();
+    assert!(patch["patch"].as_str().is_some_and(|text| text.contains("b/.npmrc")), "{patch}");
+    // Those of somebody else do not exist.
+    assert_eq!(bob.get("/changes").json(), json!({ "runs": [] }));
+    assert_eq!(bob.get("/changes/0123456789abcdef/patch").problem().0, 404);
+    let apply = |accept: serde_json::Value| {
+        let body = json!({ "action": "apply", "accept": accept });
+        ada.post("/changes/0123456789abcdef", &body)
+    };
+    assert_eq!(
+        bob.post("/changes/0123456789abcdef", &json!({ "action": "discard" })).problem().0,
+        404
+    );
+    assert_eq!(ada.post("/changes/..%2Fx", &json!({ "action": "discard" })).problem().0, 404);
+    // All or nothing.
+    assert_eq!(apply(json!([])).problem().0, 403);
+    assert_eq!(apply(json!(["../x"])).problem().0, 400);
+    assert!(!work.join("report.md").exists());
+    assert_eq!(apply(json!([".npmrc"])).status, 204);
+    assert!(work.join("report.md").exists() && work.join(".npmrc").exists());
+    assert_eq!(apply(json!([".npmrc"])).problem().0, 409);
+    assert_eq!(ada.get("/changes").json()["runs"][0]["state"], "applied");
+    assert_eq!(ada.post("/changes/0123456789abcdef", &json!({ "action": "undo" })).status, 204);
+    assert!(!work.join("report.md").exists());
+    pending_changes(&studio, &ada.user_id, "0123456789abcde0");
+    assert_eq!(ada.post("/changes/0123456789abcde0", &json!({ "action": "discard" })).status, 204);
+    assert_eq!(ada.get("/changes").json()["runs"].as_array().map(Vec::len), Some(1));
+}

@@ -368,6 +368,24 @@ export interface Approval {
   created_at: string;
 }
 
+export interface FileChange {
+  path: string;
+  kind: "added" | "changed" | "deleted" | "mode" | "link";
+  bytes: number;
+  applied: boolean;
+  decision?: "ask" | "refuse" | "conflict";
+  reason?: string;
+}
+
+export interface RunChanges {
+  run: string;
+  tool: string;
+  state: "pending" | "applied" | "undone";
+  started_at: string;
+  changes: FileChange[];
+  changes_applied: boolean;
+}
+
 export interface AgentView {
   skills: { name: string; description: string; tokens: number; listed_tokens: number }[];
   manifest: string;
