@@ -304,13 +304,8 @@ fn a_lure_with_a_password_is_not_installed_and_an_override_is_written_down() {
     let said =
         scene.run("install ./it --allow-experimental --yes --allow-blocked fake-prerequisite");
     assert!(said.starts_with("exit 0"), "{said}");
-    let lock = std::fs::read_dir(scene.path().join("home/.local/share/prowess"))
-        .expect("the store")
-        .flatten()
-        .find(|entry| entry.file_name() == "skill-lock.json")
-        .expect("a lock");
-    let lock: Value =
-        serde_json::from_slice(&std::fs::read(lock.path()).expect("the lock")).expect("JSON");
+    let lock = scene.text("work/.prowess/skill-lock.json");
+    let lock: Value = serde_json::from_str(&lock).expect("JSON");
     let recorded = lock.to_string();
     assert!(recorded.contains("\"allow_blocked\":[\"fake-prerequisite\"]"), "{recorded}");
 }
