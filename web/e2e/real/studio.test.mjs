@@ -168,11 +168,16 @@ realJourneys(fill, (journey) => {
       .locator("input[type=file]")
       .setInputFiles([
         file("may.md", "# May\n\nThe committee agreed on three measures.\n"),
-        file("copy.md", "# May\n\nThe committee agreed on three measures.\n"),
         file("june.txt", "In June the committee met in the library and planted a tree.\n"),
         file("broken.pdf", "not a PDF"),
       ]);
     await page.getByText("Refused").waitFor();
+    await page.getByText("2 files, 2 chunks").waitFor();
+    // The content of a file that is there already, under another name.
+    await page
+      .locator("input[type=file]")
+      .setInputFiles([file("copy.md", "# May\n\nThe committee agreed on three measures.\n")]);
+    await page.getByText("the same content as may.md").first().waitFor();
     await page.getByText("2 files, 2 chunks").waitFor();
     await page.getByRole("searchbox", { name: "Question" }).fill("who planted a tree");
     await press(page, "Search");
