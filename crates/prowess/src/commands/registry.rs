@@ -124,10 +124,12 @@ struct ServeArguments {
     /// The address under which clients reach the registry, behind a reverse proxy
     #[arg(long, value_name = "URL")]
     public_url: Option<String>,
-    /// Mirror another registry: fetch from it what is not here, and keep it [env: PROWESS_REGISTRY_UPSTREAM]
-    ///
-    /// Namespaces that exist here are never asked for there.
-    #[arg(long, value_name = "URL")]
+    #[arg(
+        long,
+        value_name = "URL",
+        help = "Mirror another registry: fetch from it what is not here, and keep it \
+                [env: PROWESS_REGISTRY_UPSTREAM]"
+    )]
     upstream: Option<String>,
 }
 
