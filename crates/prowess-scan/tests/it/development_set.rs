@@ -99,8 +99,11 @@ fn the_figures_do_not_fall() {
 /// The least share of the strong samples that is found, in percent; some of them have lost their code.
 const STRONG: usize = 90;
 
-/// The samples of a file: whether each is an attack, its name, and its files.
-fn samples(name: &str) -> Vec<(bool, String, Vec<(String, String)>)> {
+/// A sample: whether it is an attack, its name, and its files.
+type WrittenSample = (bool, String, Vec<(String, String)>);
+
+/// The samples of a file.
+fn samples(name: &str) -> Vec<WrittenSample> {
     let path = repository().join("fixtures/scan").join(name);
     let text = fs::read_to_string(path).expect("the samples can be read");
     text.split("\n=== ")
