@@ -70,7 +70,7 @@ async fn refuse_all(packages: Vec<(String, Vec<u8>)>) {
         assert!(refused.json()["remedies"][0]["text"].is_string(), "{what}: {}", refused.text());
         assert!(started.elapsed() < BOUNDED, "{what}: {:?}", started.elapsed());
     }
-    assert!(scene.packages().is_empty());
+    assert!(scene.packages().await.is_empty());
     assert_eq!(scene.get("/api/v1/skills/acme/weather").await.status, 404);
 }
 
