@@ -370,11 +370,11 @@ impl Relay {
         let address = listener.local_addr().expect("an address").to_string();
         let (sender, reached) = channel();
         let step = Arc::new(Mutex::new(None));
-        let (stop, target) = (Arc::clone(&step), storage.address().to_owned());
+        let (halt, target) = (Arc::clone(&step), storage.address().to_owned());
         std::thread::spawn(move || {
             for stream in listener.incoming() {
-                let (stop, target, sender) = (Arc::clone(&stop), target.clone(), sender.clone());
-                std::thread::spawn(move || relay(stream.ok()?, &target, &stop, &sender));
+                let (halt, target, sender) = (Arc::clone(&halt), target.clone(), sender.clone());
+                std::thread::spawn(move || relay(stream.ok()?, &target, &halt, &sender));
             }
         });
         Self { address, step, reached }
@@ -385,7 +385,7 @@ impl Relay {
 fn relay(
     mut stream: TcpStream,
     target: &str,
-    stop: &Mutex<Option<Step>>,
+    halt: &Mutex<Option<Step>>,
     reached: &Sender<()>,
 ) -> Option<()> {
     let mut request = Vec::new();
@@ -403,7 +403,7 @@ fn relay(
     stream.read_exact(&mut body).ok()?;
     let is_package = head.split(' ').nth(1).is_some_and(|path| path.contains("/packages/"));
     let method = head.split(' ').next()?.to_owned();
-    let step = *stop.lock().expect("the step");
+    let step = *halt.lock().expect("the step");
     let waits_before = match step {
         Some(Step::Upload) => method == "PUT",
         Some(Step::Added) => method == "HEAD",
