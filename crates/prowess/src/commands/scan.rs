@@ -219,6 +219,10 @@ fn scan_one(
     }
     let is_chosen = arguments.reference.skill.is_some();
     let problem = match std::fs::metadata(path) {
+        // What is neither a file nor a folder is never opened: a pipe would be waited for.
+        Ok(metadata) if !metadata.is_dir() && !metadata.is_file() => {
+            return scan_folders(path, basis, skill_ref::shown);
+        }
         Ok(metadata) if !is_chosen && !needs_fetch(path, metadata.is_dir()) => {
             return scan_folders(path, basis, skill_ref::shown);
         }
