@@ -304,7 +304,7 @@ fn a_lure_with_a_password_is_not_installed_and_an_override_is_written_down() {
     let said =
         scene.run("install ./it --allow-experimental --yes --allow-blocked fake-prerequisite");
     assert!(said.starts_with("exit 0"), "{said}");
-    let lock = scene.text("work/.prowess/skill-lock.json");
+    let lock = scene.text("home/.local/share/prowess/skill-lock.json");
     let lock: Value = serde_json::from_str(&lock).expect("JSON");
     let recorded = lock.to_string();
     assert!(recorded.contains("\"allow_blocked\":[\"fake-prerequisite\"]"), "{recorded}");
