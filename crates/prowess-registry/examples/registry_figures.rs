@@ -74,7 +74,13 @@ fn print(name: &str, value: f64) -> std::io::Result<()> {
 // What is measured.
 
 fn host(data: &Path) -> HostOptions {
-    HostOptions { data: data.to_owned(), database: None, public_url: None }
+    HostOptions {
+        data: data.to_owned(),
+        database: None,
+        storage: None,
+        upstream: None,
+        public_url: None,
+    }
 }
 
 fn serve_registry(data: &Path) -> Result<(), Failure> {
