@@ -411,15 +411,17 @@ fn is_module(path: &Path) -> bool {
     name.is_some_and(|name| MODULES.contains(&name))
 }
 
-/// Like [`is_named`], but regardless of case, and with one `*` anywhere.
+/// Like [`is_named`], but regardless of case, and with any number of `*` anywhere, each for any text.
 fn is_alike(name: &str, wanted: &str) -> bool {
     let (name, wanted) = (name.to_lowercase(), wanted.to_lowercase());
-    match wanted.split_once('*') {
-        None => name == wanted,
-        Some((start, end)) => {
-            name.len() > start.len() + end.len() && name.starts_with(start) && name.ends_with(end)
-        }
+    let parts: Vec<&str> = wanted.split('*').collect();
+    let [first, inner @ .., last] = &parts[..] else { return name == wanted };
+    let Some(mut rest) = name.strip_prefix(first) else { return false };
+    for part in inner {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
     }
+    rest.ends_with(last)
 }
 
 /// About what is in the folder of a repository, or is one.
@@ -470,7 +472,9 @@ fn in_repository(
         || (inner == "info"
             && names.clone().next().is_none_or(|name| name == "exclude" || name == "refs"))
         || (inner == "hooks" && names.clone().next().is_none_or(|name| name.to_string_lossy().ends_with(".sample")))
-        || (["branches", "worktrees"].contains(&&*inner) && names.clone().next().is_none());
+        || (["branches", "worktrees"].contains(&&*inner)
+            && names.clone().next().is_none()
+            && !matches!(change.after, Some(ProposedEntry::File { .. })));
     let is_lender = inner == "objects"
         && names.clone().next().is_some_and(|name| name == "info")
         && change.path.file_name().is_some_and(|name| name == "alternates");
