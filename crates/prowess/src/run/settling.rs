@@ -13,6 +13,7 @@ use prowess_engine::changes::{self, AcceptPattern, ChangesError};
 use crate::error::Error;
 use crate::render::changes_text;
 use crate::run::change_options::ChangeOptions;
+use crate::run::tool_run::ask_about_changes;
 use crate::terminal::confirm;
 use crate::terminal::printer::Printer;
 
@@ -138,7 +139,7 @@ impl ChangeRequest<'_> {
             0 => "Apply these changes? [y]es / [N]o: ",
             _ => "Apply all of these changes, also those marked with `?`? [y]es / [N]o: ",
         };
-        Ok(confirm::confirm(question, printer) == Some(true))
+        Ok(ask_about_changes(|| confirm::confirm(question, printer)))
     }
 
     fn write_patch(&self, run: &RunChanges, path: &Path) -> Result<(), Error> {
@@ -169,7 +170,7 @@ fn ask(open: &[&ChangedFile], run: &RunChanges, printer: &mut Printer) -> bool {
         0 => "Apply these changes? [y]es / [N]o: ".to_owned(),
         others => format!("Apply these changes and {others} ordinary ones? [y]es / [N]o: "),
     };
-    confirm::confirm(&question, printer) == Some(true)
+    ask_about_changes(|| confirm::confirm(&question, printer))
 }
 
 /// The changes of a run as a patch, as far as it is text.

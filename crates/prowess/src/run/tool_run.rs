@@ -1,9 +1,7 @@
 //! Shared by the verbs that run tools: loading a skill, errors of runs, signals.
 
 use std::sync::Arc;
-#[cfg(unix)]
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use prowess_engine::{CancellationToken, LoadedSkill, RunError, World};
 use prowess_format::dialect::Dialect;
@@ -15,7 +13,7 @@ use crate::render::problem_text::hints;
 use crate::session;
 use crate::skill::check_report;
 use crate::skill::skill_ref::Loaded;
-use crate::terminal::printer::Printer;
+use crate::terminal::printer::{Printer, aside};
 
 /// The signal for a write to a closed pipe.
 pub(crate) const SIGPIPE: i32 = 13;
@@ -73,7 +71,7 @@ pub(crate) fn not_run(error: &RunError) -> Error {
 /// Cancels the run on SIGINT, SIGTERM or SIGHUP: SIGTERM, then SIGKILL (GIB §5.3).
 ///
 /// A second signal sends SIGKILL at once, and the check of what the tool has left behind still runs. A third ends this
-/// process.
+/// process, and so does one that answers the question about the changes of a run that has ended.
 #[cfg(unix)]
 pub(crate) fn listen_for_signals(cancel: &CancellationToken) {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -84,6 +82,11 @@ pub(crate) fn listen_for_signals(cancel: &CancellationToken) {
     let cancel = cancel.clone();
     std::thread::spawn(move || {
         for (count, signal) in signals.forever().enumerate() {
+            if IS_ASKING_ABOUT_CHANGES.load(Ordering::SeqCst) {
+                aside("error: interrupted; the changes wait: `prowess runs list` shows them");
+                let _ = signal_hook::low_level::emulate_default_handler(signal);
+                std::process::exit(128 + signal);
+            }
             match count {
                 0 => cancel.cancel_by(signal),
                 1 => cancel.kill(),
@@ -95,6 +98,18 @@ pub(crate) fn listen_for_signals(cancel: &CancellationToken) {
 
 #[cfg(not(unix))]
 pub(crate) fn listen_for_signals(_cancel: &CancellationToken) {}
+
+/// Set while a person is asked about the changes of a run that has ended.
+static IS_ASKING_ABOUT_CHANGES: AtomicBool = AtomicBool::new(false);
+
+/// Asks about the changes of a run that has ended. A signal ends this process meanwhile: there is no tool that it could
+/// cancel, and the changes are kept.
+pub(crate) fn ask_about_changes(ask: impl FnOnce() -> Option<bool>) -> bool {
+    IS_ASKING_ABOUT_CHANGES.store(true, Ordering::SeqCst);
+    let answer = ask();
+    IS_ASKING_ABOUT_CHANGES.store(false, Ordering::SeqCst);
+    answer == Some(true)
+}
 
 /// A request to stop between two steps: set by the first signal, while a second one ends the process.
 pub(crate) struct Interrupt {

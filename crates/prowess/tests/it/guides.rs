@@ -50,7 +50,7 @@ const HISTORY: &str = "git init -q && git add . && git -c user.name=Ada -c user.
 
 #[test]
 fn studio() {
-    guide("studio", &page_scene(&[]), 2);
+    guide("studio", &page_scene(&[]), 5);
 }
 
 #[test]

@@ -320,6 +320,17 @@ fn a_review_shows_the_diff_and_asks() {
 }
 
 #[test]
+fn an_interrupt_at_the_question_ends_the_review_and_keeps_the_changes() {
+    let scene = scene(OBEYED);
+    let arguments = ["run", "../skills/probe/go", "--yes", "--review"];
+    let question = "also those marked with `?`? [y]es / [N]o: ";
+    assert_eq!(scene.interrupted(&arguments, question).signal, Some(2));
+    assert_eq!((scene.text("repo/a").as_str(), is_there(&scene, ".npmrc")), ("old\n", false));
+    let listed = scene.run("runs list --format json");
+    assert_eq!(listed.matches("\"pending\"").count(), 1, "{listed}");
+}
+
+#[test]
 fn a_tool_that_fails_changes_nothing_unless_asked() {
     let scene = scene("echo new > a\nexit 3\n");
     let (envelope, code) = run(&scene, &[]);
