@@ -11,8 +11,8 @@ use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::client::ClientConfigKey;
 use object_store::path::Path;
 use object_store::{
-    BackoffConfig, GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions,
-    PutPayload, RetryConfig,
+    BackoffConfig, ObjectMeta, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, PutPayload,
+    RetryConfig,
 };
 
 use crate::connector::Connector;
@@ -65,8 +65,6 @@ pub struct ObjectInfo {
     pub size: u64,
     /// When it was last written.
     pub modified: SystemTime,
-    /// The entity tag, for conditional reads.
-    pub etag: Option<String>,
 }
 
 /// Whether an object was created.
@@ -77,9 +75,6 @@ pub enum CreateResult {
     /// There is an object of that key already; it was left as it is.
     Exists,
 }
-
-/// Bytes of an object, the end excluded.
-pub type ByteRange = std::ops::Range<u64>;
 
 /// A bucket with the prefix of its address.
 #[derive(Clone)]
@@ -151,39 +146,9 @@ impl Bucket {
 
     /// Reads an object of at most `limit` bytes.
     pub async fn read(&self, key: &str, limit: u64) -> Result<Bytes, BucketError> {
-        self.get(key, GetOptions::default(), limit).await
-    }
-
-    /// Reads a part of an object.
-    pub async fn read_range(&self, key: &str, range: ByteRange) -> Result<Bytes, BucketError> {
-        let limit = range.end.saturating_sub(range.start);
-        let options = GetOptions { range: Some(range.into()), ..GetOptions::default() };
-        self.get(key, options, limit).await
-    }
-
-    /// Reads an object of at most `limit` bytes; `None` if its entity tag is still this one.
-    pub async fn read_if_changed(
-        &self,
-        key: &str,
-        etag: &str,
-        limit: u64,
-    ) -> Result<Option<Bytes>, BucketError> {
-        let options = GetOptions { if_none_match: Some(etag.to_owned()), ..GetOptions::default() };
         let path = self.path(key);
         within(OPERATION_TIMEOUT, async {
-            match self.store.get_opts(&path, options).await {
-                Err(object_store::Error::NotModified { .. }) => Ok(None),
-                Err(error) => Err(BucketError::of(key, &error)),
-                Ok(found) => collect(key, found, limit).await.map(Some),
-            }
-        })
-        .await
-    }
-
-    async fn get(&self, key: &str, options: GetOptions, limit: u64) -> Result<Bytes, BucketError> {
-        let path = self.path(key);
-        within(OPERATION_TIMEOUT, async {
-            let found = self.store.get_opts(&path, options).await;
+            let found = self.store.get(&path).await;
             collect(key, found.map_err(|error| BucketError::of(key, &error))?, limit).await
         })
         .await
@@ -256,7 +221,6 @@ impl Bucket {
             key: key.to_owned(),
             size: meta.size,
             modified: meta.last_modified.into(),
-            etag: meta.e_tag.clone(),
         })
     }
 }

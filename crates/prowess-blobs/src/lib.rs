@@ -8,6 +8,6 @@ mod connector;
 mod error;
 mod url;
 
-pub use bucket::{Bucket, BucketSettings, ByteRange, CreateResult, ObjectInfo};
+pub use bucket::{Bucket, BucketSettings, CreateResult, ObjectInfo};
 pub use error::BucketError;
 pub use url::{BucketUrl, BucketUrlError};
