@@ -34,7 +34,7 @@ class Session {
     // It works once, and is not for the history.
     history.replaceState(null, "", "/");
     await this.#begin("/api/v1/auth/company/finish", { code, state }).catch(() => undefined);
-    return this.user != null;
+    return this.user !== undefined && this.user !== null;
   }
 
   async signIn(username: string, password: string): Promise<void> {
