@@ -174,6 +174,8 @@ export class FakeStudio {
     },
   ];
   questions = [];
+  /** The last decision about changes. */
+  decided = null;
   approvals = [
     {
       skill: "git-insights",
@@ -181,6 +183,20 @@ export class FakeStudio {
       permissions: ["Run 1 program: git"],
       digest: "sha256:1",
       created_at: NOW,
+    },
+  ];
+  /** Changes of tools: one run waits for a decision. */
+  changes = [
+    {
+      run: "7972ef2ba6ed3a99",
+      tool: "git-insights/update_notes",
+      state: "pending",
+      started_at: NOW,
+      changes: [
+        { path: "notes.md", kind: "changed", bytes: 120, applied: false },
+        { path: ".envrc", kind: "added", bytes: 12, applied: false, decision: "ask", reason: "it is hidden" },
+      ],
+      changes_applied: false,
     },
   ];
   /** What the next stream does: ok, split, stall, cut, fail. */
@@ -482,6 +498,14 @@ export class FakeStudio {
           return answer({ revoked: 1 });
         }
         return answer({ approvals: this.approvals });
+      case "changes":
+        if (sub === "patch") return answer({ patch: "--- a/notes.md\n+++ b/notes.md\n", truncated: false });
+        if (method === "POST") {
+          this.decided = { run: id, ...body };
+          this.changes = this.changes.filter(({ run }) => run !== id);
+          return answer(undefined, 204);
+        }
+        return answer({ runs: this.changes });
       case "agent-view": {
         const skills = [...this.skills.values()].map(({ name, description }) => ({
           name,

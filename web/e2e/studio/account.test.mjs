@@ -74,6 +74,16 @@ journeys((journey) => {
     await page.getByText("Nothing has been approved for good.").waitFor();
   });
 
+  journey("changes that wait are applied with those that were asked about", async ({ page, studio }) => {
+    await page.goto("/approvals");
+    const card = page.getByRole("article", { name: /update_notes/ });
+    await card.getByText(".envrc").waitFor();
+    await card.getByRole("button", { name: "Apply all" }).click();
+    await until("it is decided", () => studio.decided !== null);
+    assert.deepEqual(studio.decided, { run: "7972ef2ba6ed3a99", action: "apply", accept: [".envrc"] });
+    await card.waitFor({ state: "detached" });
+  });
+
   journey("a model is tested and a token is shown once", async ({ page }) => {
     await page.goto("/settings/models");
     await page.getByRole("button", { name: "Test scripted/small" }).click();
