@@ -116,9 +116,7 @@ impl Finish {
         unfinished.disarm();
         envelope
     }
-}
 
-impl Finish {
     /// Whether the run was cut off because this server stops, and another one continues it.
     fn is_left_to_others(&self, envelope: &Envelope) -> bool {
         self.runs.inner.is_leaving.load(Ordering::Relaxed)

@@ -80,21 +80,7 @@ fn what_one_server_records_the_other_knows() {
     assert_eq!(taken.problem().0, 409);
 
     // An execution belongs to one server at a time.
-    let node = |id: &str, kind: &str, data| json!({ "id": id, "type": kind, "data": data });
-    let graph = json!({
-        "nodes": [
-            node("start", "start", json!({ "inputVariable": "x" })),
-            node("one", "llm", json!({ "systemPrompt": "One" })),
-            node("two", "llm", json!({ "systemPrompt": "Wait" })),
-            node("end", "end", json!({})),
-        ],
-        "edges": [
-            { "source": "start", "target": "one" }, { "source": "one", "target": "two" },
-            { "source": "two", "target": "end" },
-        ],
-    });
-    let workflow = ada.post("/workflows", &json!({ "name": "W", "graph_data": graph })).json();
-    let path = format!("/workflows/{}/execute", workflow["id"].as_str().expect("an id"));
+    let path = two_prompts(&ada);
     let mut run = ada.events(&path, &json!({ "input": "x" }));
     run.until("half");
     let execution = run.head.header("x-execution-id").to_owned();
@@ -232,21 +218,7 @@ fn the_runs_of_a_server_that_is_gone_are_continued() {
     let body = json!({ "session_id": "s", "message": "hello" });
     let mut chat = ada.events("/chat/completions", &body);
     chat.until("half");
-    let node = |id: &str, kind: &str, data| json!({ "id": id, "type": kind, "data": data });
-    let graph = json!({
-        "nodes": [
-            node("start", "start", json!({ "inputVariable": "x" })),
-            node("one", "llm", json!({ "systemPrompt": "One" })),
-            node("two", "llm", json!({ "systemPrompt": "Wait" })),
-            node("end", "end", json!({})),
-        ],
-        "edges": [
-            { "source": "start", "target": "one" }, { "source": "one", "target": "two" },
-            { "source": "two", "target": "end" },
-        ],
-    });
-    let workflow = ada.post("/workflows", &json!({ "name": "W", "graph_data": graph })).json();
-    let path = format!("/workflows/{}/execute", workflow["id"].as_str().expect("an id"));
+    let path = two_prompts(&ada);
     let mut execution = ada.events(&path, &json!({ "input": "x" }));
     execution.until("half");
     let (run, chat_run, execution) =
@@ -287,4 +259,23 @@ fn the_runs_of_a_server_that_is_gone_are_continued() {
     });
     let answer = &session["messages"][1];
     assert_eq!((&answer["status"], &answer["content"]), (&json!("interrupted"), &json!("half")));
+}
+
+/// Saves a workflow of two prompts, of which the second waits, and returns the path that executes it.
+fn two_prompts(ada: &Client) -> String {
+    let node = |id: &str, kind: &str, data| json!({ "id": id, "type": kind, "data": data });
+    let graph = json!({
+        "nodes": [
+            node("start", "start", json!({ "inputVariable": "x" })),
+            node("one", "llm", json!({ "systemPrompt": "One" })),
+            node("two", "llm", json!({ "systemPrompt": "Wait" })),
+            node("end", "end", json!({})),
+        ],
+        "edges": [
+            { "source": "start", "target": "one" }, { "source": "one", "target": "two" },
+            { "source": "two", "target": "end" },
+        ],
+    });
+    let workflow = ada.post("/workflows", &json!({ "name": "W", "graph_data": graph })).json();
+    format!("/workflows/{}/execute", workflow["id"].as_str().expect("an id"))
 }
